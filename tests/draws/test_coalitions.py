@@ -3,7 +3,6 @@
 from itertools import pairwise, permutations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -18,7 +17,6 @@ from fairshapley.draws import (
     random_sets,
     random_sizes,
 )
-from fairshapley.draws import permutations as random_module
 
 
 def make_draw(kind, n, rng):
@@ -49,13 +47,6 @@ def test_any_slices_give_the_same_coalitions(kind, n, seed, data):
     bounds = [0, *cuts, len(draw)]
     parts = [draw.masks(a, b) for a, b in pairwise(bounds) if a < b]
     np.testing.assert_array_equal(np.vstack(parts), whole)
-
-
-def test_walks_add_one_player_at_a_time():
-    walks = Walks(random_ranks(np.random.default_rng(0), 4, 6))
-    masks = walks.masks(0, len(walks)).reshape(4, 5, 6)
-    assert (masks.sum(axis=2) == np.arange(1, 6)).all()
-    assert (masks[:, 1:] >= masks[:, :-1]).all()
 
 
 def test_marginals_of_a_walk_belong_to_its_players():
@@ -109,24 +100,19 @@ def test_sets_of_a_size_are_uniform():
     assert stats.chisquare(counts).pvalue > 1e-6
 
 
-def test_tied_keys_are_drawn_again(monkeypatch):
+def test_tied_keys_are_drawn_again():
     """Keys of one bit: half of the draws of 2 of 4 players and more are tied."""
-    monkeypatch.setattr(random_module, "_random_words", lambda rng, n: rng.integers(2, size=n))
-    masks = random_sets(np.random.default_rng(9), np.full(3_000, 2), 4)
+    rng = np.random.default_rng(9)
+
+    class OneBit:
+        def integers(self, high, size, dtype):
+            return rng.integers(2, size=size, dtype=dtype)
+
+    masks = random_sets(OneBit(), np.full(3_000, 2), 4)
     _, counts = np.unique(masks @ (1 << np.arange(4)), return_counts=True)
     assert counts.sum() == 3_000
     assert len(counts) == 6
     assert stats.chisquare(counts).pvalue > 1e-6
-
-
-@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937])
-def test_words_are_those_of_the_generator(kind):
-    """Whatever half of a number an earlier draw has left."""
-    mine, other = np.random.Generator(kind(1)), np.random.Generator(kind(1))
-    for count in (4, 3, 1, 5, 2, 8, 0, 7):
-        words = other.integers(1 << 32, size=count, dtype=np.uint32)
-        np.testing.assert_array_equal(random_module._random_words(mine, count), words)
-        assert mine.random() == other.random()
 
 
 def test_sizes_follow_their_weights():
@@ -136,12 +122,6 @@ def test_sizes_follow_their_weights():
     assert counts[1] == 0
     kept = weights > 0
     assert stats.chisquare(counts[kept], 20_000 * weights[kept]).pvalue > 1e-6
-
-
-@pytest.mark.parametrize("n", [1, 3, 9, 12])
-def test_all_coalitions_are_the_binary_numbers(n):
-    masks = AllCoalitions(n).masks(0, 1 << n)
-    np.testing.assert_array_equal(masks @ (1 << np.arange(n)), np.arange(1 << n))
 
 
 def test_a_walk_of_many_players_needs_no_square_array():

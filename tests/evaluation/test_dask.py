@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import os
 import threading
-import time
 
 import dask
 import numpy as np
@@ -77,28 +75,6 @@ def _threads(client):
         return max(library["num_threads"] for library in threadpool_info())
 
     return client.run(most).values()
-
-
-@pytest.mark.full
-def test_a_coalition_that_ends_its_worker_is_named(client):
-    game = fs.games.FunctionGame(lambda s: os._exit(3) if s == (1, 3) else float(len(s)), 5)
-    with pytest.raises(fs.errors.GameError, match=r"\(1, 3\) failed: the Dask workers .* died"):
-        fs.estimate(game, "exact", engine=DaskEngine(client, chunk_size=4))
-
-
-@pytest.mark.full
-def test_a_utility_that_hangs_is_named(client):
-    def hang(coalition):
-        while coalition == (0, 2):
-            time.sleep(0.01)
-        return float(len(coalition))
-
-    game = fs.games.FunctionGame(hang, 4)
-    engine = DaskEngine(client, timeout=1.0, chunk_size=2)
-    with pytest.raises(
-        fs.errors.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"
-    ):
-        fs.estimate(game, "exact", engine=engine)
 
 
 def test_a_lost_scheduler_stops_the_run_with_all_journalled(tmp_path):

@@ -166,16 +166,6 @@ def test_a_coalition_that_ends_its_worker_is_found_and_named(fault, chunk_size):
     assert len(engine.computed) == len(set(engine.computed)) == 63
 
 
-def test_several_that_end_their_workers_are_all_found():
-    bad = [(), (0, 1, 2, 3, 4, 5), (2,), (2, 5)]
-    engine = Chaos(3, workers=4, chunk_size=5, deadly=holds(*bad[2:]), hangs=holds(*bad[:2]))
-    evaluator = Evaluator(fs.games.Additive(np.ones(6)), 6, engine=engine, on_error="skip")
-    values = evaluate(evaluator, ALL)
-    found = [tuple(np.flatnonzero(row)) for row in ALL[np.isnan(values)]]
-    assert sorted(found) == sorted(bad)
-    assert evaluator.tally.first_failure.startswith("coalition (): ")  # the first of the draw
-
-
 def test_chunks_that_are_too_large_for_a_worker_are_halved():
     engine = Chaos(0, workers=2, deadly=lambda masks: len(masks) > 5)
     evaluator = Evaluator(fs.games.Additive(np.ones(6)), 6, engine=engine)
@@ -267,16 +257,6 @@ def test_one_chunk_that_hangs_does_not_let_the_others_run_ahead_for_ever():
     assert engine.most_in_flight <= 4
 
 
-def test_verify_runs_in_the_engine_and_survives_deaths(tmp_path):
-    game = fs.games.Additive(np.arange(12.0))
-    fs.estimate(game, "mc", budget=300, seed=0, journal=tmp_path / "j.db")
-    engine = Chaos(0, workers=3, dies=2)
-    result = fs.estimate(
-        game, "mc", budget=300, seed=0, journal=tmp_path / "j.db", verify=20, engine=engine
-    )
-    assert result.run.computed == len(engine.computed) == 20
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -352,20 +332,3 @@ def test_a_run_in_a_thread_needs_no_signals():
     thread.start()
     thread.join()
     np.testing.assert_array_equal(results[0].values, 1.0)
-
-
-def test_chunks_become_small_near_the_end_of_a_round_only():
-    sizes = []
-
-    class Watched(Chaos):
-        def submit(self, rows, *, alone=False):
-            sizes.append(len(rows))
-            return super().submit(rows, alone=alone)
-
-    game = fs.games.SumOfUnanimity(11, seed=1)
-    masks = (np.arange(2048)[:, None] >> np.arange(11) & 1).astype(bool)
-    with Evaluator(game, 11, engine=Watched(workers=3)) as evaluator:
-        values = evaluator.evaluate(ListedCoalitions.of(masks)).values
-    np.testing.assert_array_equal(values, game(masks))
-    assert sizes[:6] == [64] * 6  # the first block: two chunks for each worker
-    assert sizes[-1] < 64

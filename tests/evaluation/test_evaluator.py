@@ -5,17 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.engine_checks import check_a_utility_that_exits_is_a_failure
 
 import fairshapley as fs
-from fairshapley._basics.bits import from_keys as unpack
-from fairshapley._basics.bits import keys as pack
 from fairshapley.draws import ListedCoalitions
 from fairshapley.evaluation import Evaluator, SerialEngine
-from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import CHUNK_SECONDS, Pace
-from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import Plan, RunGame, RunLog
 
 
 def evaluate(evaluator, masks):
@@ -67,13 +61,6 @@ def test_what_is_affordable_of_a_draw_is_what_adds_no_more_than_is_left(one, oth
     assert rows == len(other) or added(rows + 1)[1] > left
 
 
-def test_a_draw_is_answered_with_the_sizes_of_its_coalitions():
-    masks = np.random.default_rng(0).random((500, 9)) < 0.5
-    values, sizes = Evaluator(Recorder(9), 9, n_active=7).evaluate(ListedCoalitions.of(masks))
-    np.testing.assert_array_equal(sizes, masks[:, :7].sum(axis=1))
-    assert len(values) == 500
-
-
 def test_the_cache_is_bounded_and_the_count_is_what_was_computed():
     counts = set()
     for chunk_size in (1, 7, 1000):
@@ -103,27 +90,6 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
     assert len(evaluator.cache) == 0
 
 
-def test_large_games_are_enumerated_without_a_cache():
-    game = fs.games.SumOfUnanimity(10, seed=0)
-    evaluator = Evaluator(game, 10, cache_bytes=10_000)
-    facts = RunGame(n_players=10, n_active=10)
-    plan = Plan(game=facts, estimator=fs.estimators.Exact(), semivalue=fs.Shapley(), xi=0.0)
-    result = Run(plan, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False)
-    assert len(evaluator.cache) == 2  # v(∅) and v(N) alone are remembered
-    assert result.exact
-    assert result.evaluations == 1024
-    np.testing.assert_allclose(result.values, game.shapley_values)
-
-
-def test_a_complete_cache_is_a_table():
-    cache = Cache(3, 10**6)
-    masks = unpack([bytes([code]) for code in range(8)], 3)
-    assert not cache.complete
-    cache.update(dict(zip(pack(masks), np.arange(8.0).tolist(), strict=True)))
-    assert cache.complete
-    np.testing.assert_array_equal(cache.table(), np.arange(8.0))
-
-
 def test_chunks_follow_the_speed_of_the_game():
     pace = Pace(None, 100)
     assert pace.size() == 64
@@ -135,15 +101,6 @@ def test_chunks_follow_the_speed_of_the_game():
     pace.failed(100)
     assert pace.size() == 50
     assert Pace(None, 10**9).size() == 1
-
-
-def test_a_chunk_is_no_smaller_than_what_takes_the_time_of_one_coalition():
-    pace = Pace(None, 100, 32)
-    pace.observe(2, 60.0)  # as two coalitions are: a batch takes as long as 32
-    assert pace.size() == 32
-    pace.failed(32)
-    pace.observe(16, 60.0)
-    assert pace.size() == 1
 
 
 def test_every_worker_gets_work_unless_the_way_is_longer():
@@ -291,24 +248,3 @@ def test_a_game_that_changes_its_masks_changes_only_its_own():
             return answer
 
     np.testing.assert_array_equal(evaluate(Evaluator(Vandal(), 5), ALL), ALL.sum(axis=1))
-
-
-def test_long_coalitions_are_shortened_in_messages():
-    game = failing(np.ones(500, dtype=bool), np.nan)
-    with pytest.raises(fs.errors.GameError, match=r"… .*of 500 players|…, 497, 498, 499") as caught:
-        Evaluator(game, 500).endpoints()
-    assert len(str(caught.value)) < 400
-
-
-@pytest.mark.parametrize("chunk_size", [None, 1])
-def test_a_utility_that_exits_is_a_failure(chunk_size):
-    check_a_utility_that_exits_is_a_failure(SerialEngine(chunk_size))
-
-
-def test_coalitions_that_a_draw_keeps_as_bits_are_not_packed_again(monkeypatch):
-    draw = ListedCoalitions.of(np.eye(9, dtype=bool))
-    evaluator = Evaluator(fs.games.Additive(np.arange(9.0)), 9)
-    monkeypatch.setattr(np, "packbits", None)
-    values, sizes = evaluator.evaluate(draw)
-    np.testing.assert_array_equal(values, np.arange(9.0))
-    np.testing.assert_array_equal(sizes, np.ones(9))

@@ -8,7 +8,7 @@ import pytest
 import fairshapley as fs
 from fairshapley import errors
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.evaluation.prices import Prices, by_size
+from fairshapley.evaluation.prices import Prices
 from fairshapley.results.wording import number
 
 TOKENS = np.arange(1.0, 13.0)
@@ -73,12 +73,6 @@ def test_cheap_sizes_are_drawn_more_often():
     np.testing.assert_allclose(priced.base, expected / expected.sum())
     pairs = SizeWeights.of(fs.Shapley(), 12, prices)
     np.testing.assert_allclose(pairs.base, SizeWeights.of(fs.Shapley(), 12).base)  # all cost alike
-
-
-@pytest.mark.parametrize("n_players", [1, 2, 5, 70, 300])
-def test_prices_of_all_sizes(n_players):
-    prices = Prices(lambda masks: 2.0 + masks.sum(axis=1), n_players)
-    np.testing.assert_allclose(by_size(prices.means(), n_players), 2.0 + np.arange(n_players + 1))
 
 
 def test_prices_in_the_plan_make_errors_smaller_for_the_same_money():

@@ -1,8 +1,5 @@
 """A real local Ray: the bits of a serial run, a killed worker, a hang."""
 
-import os
-import time
-
 import pytest
 from tests.engine_checks import (
     check_a_failure_reads_as_in_a_serial_run,
@@ -43,27 +40,6 @@ def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(local, t
     check_a_failure_reads_as_in_a_serial_run("ray")
     with pytest.raises(fs.InputError, match=r"connected to a Ray already, not to ray://other:1"):
         fs.estimate(fs.games.Additive([1.0]), engine="ray://other:1")
-
-
-@pytest.mark.full
-def test_a_coalition_that_ends_its_worker_is_named(local):
-    game = fs.games.FunctionGame(lambda s: os._exit(3) if s == (1, 3) else float(len(s)), 5)
-    with pytest.raises(fs.errors.GameError, match=r"\(1, 3\) failed: the Ray worker .* died"):
-        fs.estimate(game, "exact", engine=RayEngine(chunk_size=2))
-
-
-@pytest.mark.full
-def test_a_utility_that_hangs_is_named(local):
-    def hang(coalition):
-        while coalition == (0, 2):
-            time.sleep(0.01)
-        return float(len(coalition))
-
-    game = fs.games.FunctionGame(hang, 4)
-    with pytest.raises(
-        fs.errors.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"
-    ):
-        fs.estimate(game, "exact", engine=RayEngine(timeout=1.0, chunk_size=2))
 
 
 @pytest.mark.full

@@ -202,12 +202,6 @@ def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
     assert (beyond.counts <= whole.counts).all()
 
 
-def test_rules_are_recorded_with_the_run(game, tmp_path):
-    rule = fs.Fidelity(at_least=50) | fs.Decided(top=1)
-    first = fs.estimate(game, "mc", until=rule, seed=2, journal=tmp_path / "j.db")
-    assert fs.resume(tmp_path / "j.db", game).stopped == first.stopped
-
-
 def test_resume_needs_the_right_file_game_and_run(game, tmp_path):
     journal = tmp_path / "j.db"
     with pytest.raises(fs.InputError, match="needs a journal"):
@@ -368,13 +362,6 @@ def test_an_estimator_of_ones_own_can_be_resumed(game, tmp_path):
     whole = fs.estimate(game, Mine(), budget=600, seed=1)
     continued = fs.resume(journal, game, budget=600, method=Mine())
     assert continued.values.tobytes() == whole.values.tobytes()
-
-
-def test_resume_does_not_make_a_file(game, tmp_path):
-    for games in (None, game):
-        with pytest.raises(fs.errors.JournalError, match="does not exist"):
-            fs.resume(tmp_path / "typo.db", games)
-    assert not (tmp_path / "typo.db").exists()
 
 
 def press_ctrl_c():

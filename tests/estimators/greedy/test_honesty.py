@@ -70,15 +70,6 @@ def test_epochs_are_combined_by_the_schedule_not_by_the_counts():
     np.testing.assert_array_equal(now.counts, [5, 2])
 
 
-def test_a_variance_of_zero_in_all_epochs_has_a_floor():
-    pilot = Moments(1)
-    pilot.add_at(np.zeros(3, dtype=np.int64), np.full(3, 2.0))
-    epochs = Epochs(1, 3)
-    epochs.include(pilot, 3)
-    np.testing.assert_allclose(epochs.combined(4.0).variances, [4.0 / (3 * 4)])
-    np.testing.assert_array_equal(epochs.combined(4.0).counts, [3])
-
-
 # What the score is worth
 
 

@@ -10,7 +10,6 @@ import fairshapley as fs
 from fairshapley.draws import SingleMarginals
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
 from fairshapley.estimators.greedy.plan import (
-    MIN_SHARE,
     SizeStatistics,
     given_proposal,
     learned_proposal,
@@ -30,15 +29,6 @@ def test_the_proposal_is_the_map_estimate():
         theta = 4.0 * w + alpha
         q = learned_proposal(moments, base, alpha)
         np.testing.assert_allclose(q, theta / theta.sum(), rtol=1e-12)
-
-
-def test_alpha_zero_keeps_every_size():
-    game = fs.games.Additive(np.arange(5.0))
-    dying = fs.games.SumOfUnanimity(5, coalitions=[(0, 1, 2, 3, 4)], weights=[1.0])
-    for some in (game, dying):
-        state, _ = rounds(GreedyActive(alpha=0.0, bootstrap=2), some, 2)
-        assert (state.proposal >= MIN_SHARE / 5 * (1 - 1e-12)).all()
-    np.testing.assert_allclose(state.proposal[-1], 1 - MIN_SHARE * 4 / 5)
 
 
 def test_a_size_that_a_player_never_saw_takes_the_pooled_value():
@@ -92,15 +82,6 @@ def test_the_variance_that_the_size_explains():
     assert size_explained_variance([0, 0, 1], [2.0, 2.0, 2.0]) == 0.0
     with pytest.raises(fs.InputError, match="one size per marginal"):
         size_explained_variance([0, 1], [1.0])
-
-
-def test_the_diagnostic_of_a_run():
-    method = GreedyActive(bootstrap=10)
-    concave = fs.games.FunctionGame(lambda s: len(s) ** 0.5, 8)
-    state, _ = rounds(method, concave, 10)
-    assert state.sizes.explained_by_size() == pytest.approx(1.0)
-    state, _ = rounds(method, fs.games.Additive(np.arange(8.0)), 10)
-    assert state.sizes.explained_by_size() < 0.1
 
 
 # Options

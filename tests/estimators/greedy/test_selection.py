@@ -93,13 +93,6 @@ def test_a_batch_is_asked_for_by_water_filling():
     np.testing.assert_array_equal(np.bincount(draw.players, minlength=9), expected)
 
 
-def test_ties_and_unknown_scores_go_to_the_player_with_the_fewest_contributions():
-    np.testing.assert_array_equal(greedy_allocation([0.0, 0.0], [3, 1], 4), [1, 3])
-    np.testing.assert_array_equal(greedy_allocation([np.inf, np.inf], [0, 0], 4), [2, 2])
-    with pytest.raises(fs.InputError, match="one invariability"):
-        greedy_allocation([1.0], [0, 0], 1)
-
-
 def test_an_unknown_score_is_the_median_of_the_others():
     """Player 1 was told once; a score of 0 would be the lowest for as long as it fails."""
     method = GreedyActive(bootstrap=2)

@@ -105,25 +105,3 @@ def test_what_does_not_work_is_said():
     assert fs.estimate(game, UnbiasedKernelSHAP(), budget=20, semivalue="beta(1,1)", seed=0)
     with pytest.raises(fs.InputError, match="budget of evaluations"):
         fs.estimate(game, UnbiasedKernelSHAP(), budget=fs.Budget(marginals=100))
-
-
-def test_paired_is_true_or_false():
-    for value in ("no", 1, None):
-        with pytest.raises(fs.InputError, match="paired must be True or False"):
-            UnbiasedKernelSHAP(paired=value)
-    assert UnbiasedKernelSHAP(paired=np.bool_(False)) == UnbiasedKernelSHAP(paired=False)
-
-
-@pytest.mark.parametrize("paired", [False, True])
-def test_rounds_grow_with_what_was_told(paired):
-    """To 256 coalitions; later rounds are a sixteenth, so that little of a budget is left over."""
-    estimator, rng = UnbiasedKernelSHAP(paired=paired), np.random.default_rng(0)
-    state = estimator.start(Problem(20, Shapley(), 0.0, 1.0, 1e-3))
-    done, sizes = 0, []
-    while done < 8000:
-        draw = estimator.ask(state, rng)
-        assert len(draw) <= max(2, done / 4 if done < 320 else max(20, done / 16))
-        estimator.tell(state, draw, np.ones(len(draw)))
-        done += len(draw)
-        sizes.append(len(draw))
-    assert max(sizes) == sizes[-1] == 256

@@ -76,15 +76,6 @@ def test_one_antithetic_pair_is_exact_where_no_three_players_interact(n, seed, s
     )
 
 
-def test_mirror_images_of_shapley_sets_are_complements():
-    game = fs.games.Additive(np.ones(7))
-    for estimator in (Owen(antithetic=True), Owen(levels="grid", grid=6, antithetic=True)):
-        _, centres = rounds(estimator, game, 20)
-        half = estimator._group_size // 2
-        pairs = centres.reshape(-1, 2, half, 7)
-        np.testing.assert_array_equal(pairs[:, 0], ~pairs[:, 1])
-
-
 def test_a_group_has_one_level_in_each_part_of_the_grid():
     for antithetic in (False, True):
         estimator = Owen(levels="grid", grid=4, antithetic=antithetic)

@@ -1,7 +1,5 @@
 """Sobol walks, and what they share with other groups of dependent walks."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from fairshapley.draws import AllCoalitions
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.estimators.moments import Moments
-from fairshapley.estimators.sampling.spread import Orthogonal, Sobol, combine, group_size
+from fairshapley.estimators.sampling.spread import Orthogonal, Sobol, combine
 from fairshapley.semivalues import Shapley
 
 N = 8
@@ -88,22 +86,6 @@ def test_groups_double_when_enough_was_told():
     assert (estimate.counts == 51).all()
 
 
-def test_the_last_size_of_a_group_need_not_be_a_double():
-    assert [group_size(told, 4, 14) for told in (0, 128, 223, 224, 10**9)] == [4, 8, 8, 14, 14]
-    assert group_size(10**9, 4, 2) == 2
-
-
-def test_groups_of_one_size_are_plain_moments():
-    rows = np.random.default_rng(4).standard_normal((7, 3))
-    moments, singles = Moments(3), Moments(3)
-    moments.add(rows)
-    singles.add(np.repeat(rows, 4, axis=0))
-    estimate = combine({4: moments}, singles)
-    np.testing.assert_allclose(estimate.values, moments.means, rtol=1e-12)
-    np.testing.assert_allclose(estimate.variances, moments.variances_of_means, rtol=1e-12)
-    np.testing.assert_array_equal(estimate.counts, 7)
-
-
 def test_groups_of_several_sizes_are_weighted_by_their_walks():
     """Var = Σ W_g·r_g/W²; the single group of 8 borrows the rate of the groups of 4."""
     small, large, singles = Moments(1), Moments(1), Moments(1)
@@ -143,13 +125,6 @@ def test_skipped_evaluations_are_left_out(estimator):
     np.testing.assert_allclose(result.values, np.arange(7.0), atol=1e-12)
 
 
-def test_a_thousand_players():
-    values = np.linspace(-1.0, 1.0, 1000)
-    result = fs.estimate(fs.games.Additive(values), Sobol(), budget=9000, seed=0)
-    np.testing.assert_allclose(result.values, values, atol=1e-9)
-    assert (result.counts == 2).all()
-
-
 def test_too_many_players_and_too_small_a_budget_say_what_to_do():
     with pytest.raises(fs.InputError, match="'mc'"):
         fs.estimate(fs.games.Additive(np.ones(1001)), Sobol(), budget=10_000)
@@ -161,15 +136,3 @@ def test_too_many_players_and_too_small_a_budget_say_what_to_do():
     for points in (0, -4, 2.5, True):
         with pytest.raises(fs.InputError, match="points must be a whole number"):
             Sobol(points=points)
-
-
-@pytest.mark.parametrize(
-    ("given", "plain"),
-    [
-        (Sobol(points=np.int64(4)), Sobol(points=4)),
-        (Orthogonal(vectors=np.int64(3)), Orthogonal(vectors=3)),
-        (fs.Owen(grid=np.int64(4), antithetic=np.bool_(True)), fs.Owen(grid=4, antithetic=True)),
-    ],
-)
-def test_numpy_parameters_become_plain_ones(given, plain):
-    assert json.dumps(given.configuration()) == json.dumps(plain.configuration())

@@ -165,26 +165,6 @@ def test_a_variance_of_zero_is_not_certainty_but_a_proof_is():
     assert (proven.variances == 0).all()
 
 
-def test_samples_reach_their_shares():
-    """Within one sample each; the exact sizes 0 and 7 are asked for once."""
-    game = fs.games.SumOfUnanimity(8, seed=1)
-    state, _ = run(Stratified(), game, [8 * 400])
-    asked, shares = state.asked, np.arange(2, 8) ** (2 / 3)
-    assert np.ptp(asked.sum(axis=1)) <= 1
-    targets = asked.sum(axis=1, keepdims=True) * shares / shares.sum()
-    assert (np.abs(asked - targets) <= 1).all()
-
-
-def test_sizes_are_those_of_the_strata_and_the_player_is_left_out():
-    game = fs.games.SumOfUnanimity(7, seed=1)
-    estimator = Stratified()
-    state, _ = run(estimator, game, [7 * 60])
-    draw = estimator.ask(state, round_generator(1, 0))
-    masks = draw.masks(0, len(draw))
-    np.testing.assert_array_equal(masks[::2].sum(axis=1), draw.strata + 1)
-    assert not masks[::2][np.arange(7), draw.players].any()
-
-
 def test_every_size_is_drawn_with_its_weight_in_a_sweep():
     """One block, Beta(3, 1): the first sweep's sizes against α_k, each within 4.5 σ."""
     game = fs.games.Additive(np.ones(6))
@@ -239,31 +219,6 @@ def test_a_sweep_cut_off_has_an_unbiased_mean_and_variance():
     assert sweep.between.variances_of_means.mean() > 2 * values.var()
 
 
-def test_sweeps_visit_every_block_once():
-    sweep = Sweep(3, 5)
-    rng = np.random.default_rng(0)
-    seen = []
-    while not sweep.finished:
-        players, blocks = sweep.choose(rng, 4)
-        seen += [(p, b) for p, row in zip(players, blocks, strict=True) for b in row]
-        sweep.add(players, blocks, np.ones((*blocks.shape, 2)))
-    assert sorted(seen) == [(p, b) for p in range(3) for b in range(5)]
-
-
-def test_the_promised_small_budget_works():
-    """n = 8 with 150 evaluations: all players, finite errors, most of the budget spent."""
-    game = fs.games.SumOfUnanimity(8, seed=4)
-    result = fs.estimate(game, Stratified(), budget=150, seed=0)
-    assert np.isfinite(result.standard_errors).all()
-    assert result.evaluations > 130
-
-
-@pytest.mark.parametrize("budget", [3, 12, 60, 100])
-def test_too_small_a_budget_is_a_clear_error(budget):
-    with pytest.raises(fs.errors.BudgetError, match="give a larger budget"):
-        fs.estimate(fs.games.SumOfUnanimity(30, seed=0), Stratified(), budget=budget, seed=0)
-
-
 def test_skipped_evaluations_are_left_out():
     """A game of sizes only, where a size, an end and a pair now and then fail: still exact."""
     game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -279,15 +234,6 @@ def test_skipped_evaluations_are_left_out():
     assert known.all()
     assert np.isfinite(estimates[-1].variances).all()
     assert (estimates[-1].counts < state.asked.sum(axis=1)).any()
-
-
-def test_nothing_left_to_ask_of_two_players_when_an_end_was_skipped():
-    state, (estimate,) = run(
-        Stratified(), fs.games.Additive([1.0, 2.0]), [50], spoil=lambda masks: masks[:, 0]
-    )
-    assert state.ends_asked == 2
-    assert np.isnan(estimate.values[0])
-    assert not estimate.exact
 
 
 def test_too_many_players_are_refused():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -63,15 +61,6 @@ def test_the_first_value_of_a_coalition_stays(tmp_path):
         assert journal.count(game) == 2
 
 
-def test_nothing_is_a_batch_too(tmp_path):
-    with Journal(tmp_path / "j") as journal:
-        game = journal.open_game("a", 3)
-        journal.append(game, [], [])
-        assert journal.lookup(game, []) == {}
-        assert journal.count(game) == 0
-        assert journal.sample(game, 5, np.random.default_rng(0)) == []
-
-
 def test_a_batch_is_written_whole_or_not_at_all(tmp_path):
     with Journal(tmp_path / "j") as journal:
         game = journal.open_game("a", 3)
@@ -104,17 +93,6 @@ def test_a_sample_is_uniform_over_coalitions(tmp_path, size):
         assert sorted(journal.sample(game, 99, rng)) == sorted(
             (key, float(index)) for index, key in enumerate(keys)
         )
-
-
-def test_a_utility_is_a_row_that_others_can_read(tmp_path):
-    keys = keys_of(1000)
-    values = np.random.default_rng(1).normal(size=1000)
-    with Journal(tmp_path / "j") as journal:
-        journal.append(journal.open_game("a", 100), keys, values, {keys[7]: b"1234"})
-    with closing(sqlite3.connect(tmp_path / "j")) as db:
-        rows = db.execute("SELECT coalition, utility, replicates FROM evaluations").fetchall()
-    expected = zip(keys, values.tolist(), strict=True)
-    assert rows == sorted((k, v, b"1234" if k == keys[7] else None) for k, v in expected)
 
 
 def test_failures_are_kept_apart_from_values(tmp_path):
