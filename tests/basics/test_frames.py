@@ -124,8 +124,8 @@ def test_a_pandas_index_names_the_rows():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (np.zeros(3), "a table has rows and columns"),
-        (3, "a table has rows and columns"),
+        (np.zeros(3), "has no rows and columns"),
+        (3, "has no rows and columns"),
         (pd.DataFrame({"label": [1, "a", 2.5]}), "training rows cannot be read as a table"),
         (pd.DataFrame({"x": [1.0, np.inf], "label": [0, 1]}), "'x' of training rows is infinite"),
         (pd.DataFrame({"x": [], "label": []}), "no rows"),

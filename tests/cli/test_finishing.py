@@ -7,21 +7,10 @@ import math
 import pytest
 
 import fairshapley as fs
-from fairshapley.errors import MissingExtraError
 from tests.cli.files import run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 GROUPS = (*DATA, "--group-by", "supplier")
-
-
-def test_values_that_cannot_be_certified_are_written_and_shown(folder):
-    done = run("value", *DATA, "--budget", 4, "--report", "page.html", "--quiet")
-    assert done.exit_code == 0
-    assert "Shapley values of 24 players" in done.stdout
-    assert "Nothing is certified: " in done.stdout
-    assert "probability of at least" not in done.stdout
-    assert (folder / "page.html").exists()
-    assert done.stderr == "report written to page.html\n"
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
@@ -46,18 +35,6 @@ def test_a_certificate_that_was_asked_for_and_cannot_be_given(folder):
     done = run("value", *DATA, "--budget", 4, "--epsilon1", 0.5, "--out", "values.csv")
     assert done.exit_code == 3
     assert "values written to values.csv" in done.stderr
-    assert (folder / "values.csv").exists()
-
-
-def test_a_report_that_fails_takes_nothing_with_it(folder, monkeypatch):
-    def missing(*arguments, **options):
-        raise MissingExtraError("a report needs jinja2")
-
-    monkeypatch.setattr(fs.Result, "report", missing)
-    done = run("value", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
-    assert done.exit_code == 2
-    assert "Shapley values of 3 players, exact" in done.stdout
-    assert done.stderr == "values written to values.csv\nerror: a report needs jinja2\n"
     assert (folder / "values.csv").exists()
 
 

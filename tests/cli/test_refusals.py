@@ -1,8 +1,5 @@
 """Hostile and hopeless input: one or two lines on standard error, exit code 2, no traceback."""
 
-import math
-import os
-
 import pytest
 
 from tests.cli.files import example_rows, run, write_csv
@@ -209,39 +206,6 @@ def test_a_fault_of_ours_is_exit_code_1(folder, monkeypatch):
     assert len(done.stderr.splitlines()) == 2
 
 
-@pytest.mark.full
-def test_a_file_of_200_mb_is_refused_or_sampled_within_2_gb(tmp_path):
-    import resource
-    import subprocess
-    import sys
-
-    file = tmp_path / "large.csv"
-    line = ",".join(["PART", *["0.123456789"] * 19])
-    with file.open("w") as stream:
-        stream.write(",".join(f"c{number}" for number in range(20)) + ",y\n")
-        block = "".join(f"{line},{'no' if row % 2 else 'yes'}\n" for row in range(1000))
-        # The first column varies, so that something is left to learn from.
-        for part in range(math.ceil(200e6 / len(block))):
-            stream.write(block.replace("PART", f"{part % 7}.12345678"))
-    assert file.stat().st_size > 200e6
-
-    def limited():
-        resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
-
-    command = [sys.executable, "-m", "fairshapley", "value", str(file), "--target", "y"]
-    # The limit is on addresses, of which each thread and each arena of malloc reserves many: how
-    # many there are would depend on the cores, and on what else keeps them busy.
-    quiet = {"MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    options = {"capture_output": True, "text": True, "check": False, "preexec_fn": limited}
-    options["env"] = os.environ | quiet
-    done = subprocess.run(command, **options)
-    assert done.returncode == 2, done.stderr
-    assert "--sample" in done.stderr
-    sampled = [*command, "--sample", "60", "--budget", "300"]
-    done = subprocess.run(sampled, **options)
-    assert done.returncode == 0, done.stderr
-
-
 SAME = {
     "out and journal": ("--out", "v.json", "--journal", "v.json"),
     "out and journal by another name": ("--out", "v.json", "--journal", "sub/../v.json"),
@@ -266,14 +230,6 @@ def test_a_file_has_one_use(tmp_path, monkeypatch, case):
     monkeypatch.setattr("fairshapley.tables.read_table", None)  # nothing is read before
     refused(run("value", "rows.csv", "--target", "y", *SAME[case]))
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_comparison_does_not_overwrite_its_test_rows(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("rows.csv", "test.csv"):
-        (tmp_path / name).write_text(GOOD)
-    options = ("--target", "y", "--test", "test.csv", "--out", "test.csv")
-    refused(run("compare", "rows.csv", *options), "same file")
 
 
 @pytest.mark.parametrize(

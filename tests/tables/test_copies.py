@@ -155,24 +155,6 @@ def test_equal_rows_are_said_where_rows_are_players():
     ]
 
 
-def test_the_command_line_names_copies(tmp_path, monkeypatch):
-    from pyarrow import csv
-
-    from tests.cli.files import run
-
-    monkeypatch.chdir(tmp_path)
-    train, test = market(("Eve", *of_ann()))
-    csv.write_csv(train, "train.csv")
-    csv.write_csv(test, "test.csv")
-    asked = ("value", "train.csv", "--target", "y", "--test", "test.csv", "--group-by", "who")
-    done = run(*asked)
-    assert done.exit_code == 0
-    assert "copies: 'Ann' and 'Eve' have the same rows" in done.stdout
-    merged = run(*asked, "--option", "merge-identical=yes")
-    assert "Ann = Eve" in merged.stdout
-    assert "copies:" not in merged.stdout
-
-
 def touched(trick, rng, x, y):
     """Rows of another as somebody sends them who does not want to be found."""
     if trick == "two columns by a step":
