@@ -63,8 +63,8 @@ def write_whole(target: Path, content: bytes) -> None:
     # The name is known before there is a file, so that none is left whatever fails.
     scratch = target.with_name(f".fairshapley-{secrets.token_hex(8)}.part")
     try:
-        # "x" creates the file anew (O_EXCL), so that it never follows a link.
-        with open(scratch, "xb", opener=_for_its_owner) as stream:
+        # "x" creates the file anew (O_EXCL), so that it never follows a link; nobody else may read.
+        with open(scratch, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
@@ -78,11 +78,6 @@ def write_whole(target: Path, content: bytes) -> None:
 
 def _unwritable(target: Path, error: Exception) -> InputError:
     return InputError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}")
-
-
-def _for_its_owner(path: str, flags: int) -> int:
-    """Open a file that nobody else may read."""
-    return os.open(path, flags, 0o600)
 
 
 def make_folder(folder: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import html
-import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import groupby
+from unicodedata import category
 
 # Joiners inside words of some scripts and inside emoji; all other invisible letters are shown.
-_JOINERS = "\u200c\u200d"
+JOINERS = "\u200c\u200d"
+HIDDEN = ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")
+MARKS = ("Mn", "Me")
 # Marks stacked on one letter: scripts in use need up to four, and more climb over other lines.
 MOST_MARKS = 4
 # A cell that begins with one of these is a formula to a spreadsheet, also behind white space.
@@ -99,8 +101,13 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     shown: list[str] = []
-    for marks, run in groupby(text, _is_mark):
-        letters = [_letter(letter) for letter in run]
+    for marks, run in groupby(text, lambda letter: category(letter) in MARKS):
+        letters = [
+            letter
+            if category(letter) not in HIDDEN or letter in JOINERS
+            else f"⟨U+{ord(letter):04X}⟩"
+            for letter in run
+        ]
         if marks:
             more = len(letters) - MOST_MARKS
             # A mark without a letter of its own would sit on what stands before the text.
@@ -109,15 +116,6 @@ def visible(text: str) -> str:
                 letters.append(f"⟨and {more:,} more marks⟩")
         shown += letters
     return "".join(shown)
-
-
-def _is_mark(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Mn", "Me")
-
-
-def _letter(letter: str) -> str:
-    hidden = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")
-    return f"⟨U+{ord(letter):04X}⟩" if hidden and letter not in _JOINERS else letter
 
 
 def one_line(text: str, longest: int) -> str:

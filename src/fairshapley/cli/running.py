@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -76,17 +76,13 @@ FEW_PER_PLAYER = 20
 MANY_ROWS = 500
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """The estimator, what `estimate` and `forecast` are given, and notes on the defaults taken."""
+def run_settings(
+    run: RunOptions, game: Game, unions: Sequence[str] | None = None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what `estimate` and `forecast` are given, and notes on defaults taken.
 
-    estimator: Estimator[Any, Any]
-    given: dict[str, Any]
-    notes: tuple[str, ...]
-
-
-def run_settings(run: RunOptions, game: Game, unions: Sequence[str] | None = None) -> RunSettings:
-    """Return the settings of the options, checked; the game gets its prices."""
+    All is checked; the game gets its prices.
+    """
     n_players = game.n_players
     if run.price is not None:
         vars(game).update(cost=Price(run.price), cost_unit=run.price_unit)
@@ -115,6 +111,7 @@ def run_settings(run: RunOptions, game: Game, unions: Sequence[str] | None = Non
         given_xi(run.xi)
     check_places(run)
     given: dict[str, Any] = {
+        "method": estimator,
         "budget": budget,
         "until": until,
         "engine": run.engine,
@@ -122,7 +119,7 @@ def run_settings(run: RunOptions, game: Game, unions: Sequence[str] | None = Non
         "seed": run.seed,
         "journal": run.journal,
     }
-    return RunSettings(estimator, given, (*notes, *more))
+    return given, (*notes, *more)
 
 
 def timed_budget(run: RunOptions) -> Budget:
@@ -287,27 +284,26 @@ def value_game(
     examine
         What adds to the result on what payments hang.
     """
-    settings = run_settings(run, game, unions)
-    show_notes((*notes, *settings.notes), quiet=output.quiet)
-    planned = forecast(game, settings.estimator, **settings.given)
-    announce(planned, run, quiet=output.quiet, shorter=shorter)
+    given, taken = run_settings(run, game, unions)
+    notes = (*notes, *taken)
+    show_notes(notes, quiet=output.quiet)
+    announce(forecast(game, **given), run, quiet=output.quiet, shorter=shorter)
     tolerance = chosen_xi(game, run)
     show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
-    with recorded(inputs=inputs, notes=(*notes, *settings.notes, tolerance.sentence)):
+    with recorded(inputs=inputs, notes=(*notes, tolerance.sentence)):
         result = estimate(
             game,
-            settings.estimator,
             xi=tolerance.xi,
             verify=run.verify,
             on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
             pairs=pairs,
-            **settings.given,
+            **given,
         )
         if examine is not None and result.complete:
-            given = {name: settings.given[name] for name in ("semivalue", "seed", "engine")}
-            result = examine(result, method=settings.estimator, **given)
-    finish(result, output, wanted=settings.given["until"], labels=labels, title=title)
+            same = {name: given[name] for name in ("method", "semivalue", "seed", "engine")}
+            result = examine(result, **same)
+    finish(result, output, wanted=given["until"], labels=labels, title=title)
 
 
 def examine(made: TabularGame, data: DataOptions) -> Callable[..., Result]:

@@ -120,7 +120,8 @@ def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
     """
     given = {}
     for name, (_, item) in stored_fields(kind).items():
-        if name in data and (_is_required(item) or data[name] != _default(item)):
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        if name in data and (default is MISSING or data[name] != plain(default)):
             given[name] = data[name]
     return content_digest(given)
 
@@ -250,13 +251,6 @@ def _is_required(item: Field[Any]) -> bool:
     return item.default is MISSING and item.default_factory is MISSING
 
 
-def _default(item: Field[Any]) -> Any:
-    """The default of a field as plain data."""
-    if item.default_factory is not MISSING:
-        return plain(item.default_factory())
-    return plain(item.default)
-
-
 def _damaged(finding: str) -> InputError:
     return InputError(
         f"the saved result is damaged{finding}: use the original file, or save it again"
@@ -311,9 +305,8 @@ def _record(kind: Any, value: Any) -> Any:
 
 
 def _items(value: Any) -> list[Any]:
-    if not isinstance(value, list | tuple | np.ndarray):
-        raise TypeError("give a list")
-    return list(value.tolist() if isinstance(value, np.ndarray) else value)
+    given = _of_type(list | tuple | np.ndarray, "a list", value)
+    return list(given.tolist() if isinstance(given, np.ndarray) else given)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -329,27 +322,15 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _amount(value: Any) -> float:
-    if not (number := _number(value)) >= 0:
-        raise ValueError("give a number of at least 0")
+def _at_least_0(value: Any, number: Any, kind: str) -> Any:
+    if isinstance(value, bool) or not number >= 0:
+        raise ValueError(f"give {kind} of at least 0")
     return number
 
 
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or (number := operator.index(value)) < 0:
-        raise ValueError("give a whole number of at least 0")
-    return number
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError("give True or False")
-    return bool(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("give a string")
+def _of_type(kinds: Any, wanted: str, value: Any) -> Any:
+    if not isinstance(value, kinds):
+        raise TypeError(f"give {wanted}")
     return value
 
 
@@ -361,19 +342,26 @@ def _matrix(value: Any) -> NDArray[np.float64]:
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("give a dictionary")
-    return copy.deepcopy({_text(name): item for name, item in value.items()})
+    given = _of_type(dict, "a dictionary", value)
+    return copy.deepcopy({_text(name): item for name, item in given.items()})
+
+
+_text = partial(_of_type, str, "a string")
+
+
+def _count(value: Any) -> int:
+    number: int = _at_least_0(value, operator.index(value), "a whole number")
+    return number
 
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
     "FloatMatrix": lambda value: _frozen(_matrix(value)),
     "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
-    "float": _amount,
+    "float": lambda value: _at_least_0(value, _number(value), "a number"),
     "Real": _number,
     "int": _count,
-    "bool": _flag,
+    "bool": lambda value: bool(_of_type(bool | np.bool_, "True or False", value)),
     "str": _text,
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},

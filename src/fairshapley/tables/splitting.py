@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from fairshapley._basics.checks import real, whole
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.tables.columns import as_numbers, check_complete, column_of, kind_of, texts_of
@@ -33,15 +33,33 @@ def split_table(
     table, classes, test_size, seed
         The rows; the others as for `split_rows`.
     by
-        A column; rows with the same value stay together.
+        A column; rows with the same value stay together. The share of groups among the test rows
+        is that of the rows asked for; at least one group is on each side.
     time
-        A column of dates, times or numbers; the latest rows are the test rows.
+        A column of dates, times or numbers; the latest rows are the test rows, and rows of one
+        moment are on one side.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"day": [3.0, 1.0, 2.0, 3.0], "shop": ["a", "b", "b", "b"]})
+    >>> split_table(rows, None, 1, 0, time="day")[:2]
+    (array([1, 2]), array([0, 3]))
+    >>> train, test, _ = split_table(rows, None, 1, 0, by="shop")
+    >>> sorted([len(train), len(test)])
+    [1, 3]
     """
     if by is not None and time is not None:
         raise InputError("there are two ways to split", remedy="give {split_by} or {split_time}")
     if by is not None:
         groups = np.array(texts_of(table, by, "training", "split_by="))
-        return *split_groups(groups, test_size, seed), f"whole groups by {by!r:.60} (seed {seed})"
+        n_groups, share = len(np.unique(groups)), _test_rows(len(groups), test_size) / len(groups)
+        if n_groups < 2:
+            raise InputError("all rows are of one group", remedy="leave {split_by} out")
+        held = min(max(1, round(n_groups * share)), n_groups - 1)
+        split = GroupShuffleSplit(1, test_size=held, random_state=root_seed(seed) % 2**32)
+        train, test = next(split.split(groups, groups=groups))
+        return np.sort(train), np.sort(test), f"whole groups by {by!r:.60} (seed {seed})"
     if time is not None:
         column = column_of(table, time, "training", "split_time=")
         if kind_of(time, column) not in ("numbers", "dates", "times"):
@@ -51,49 +69,13 @@ def split_table(
             )
         moments = as_numbers(column)
         check_complete(np.isnan(moments), time, "training")
-        return *split_latest(moments, test_size), f"the latest by {time!r:.60}"
-    return *split_rows(table.num_rows, test_size, seed, classes), f"drawn at random (seed {seed})"
-
-
-def split_groups(
-    groups: NDArray[np.generic], test_size: float, seed: int
-) -> tuple[IntArray, IntArray]:
-    """Return training rows and test rows; all rows of a group are on one side.
-
-    The share of groups among the test rows is that of the rows asked for; at least one group is
-    on each side.
-
-    Examples
-    --------
-    >>> train, test = split_groups(np.array([0, 0, 1, 1, 2, 2]), 2, seed=0)
-    >>> len(train), len(test)
-    (4, 2)
-    """
-    n_groups = len(np.unique(groups))
-    share = _test_rows(len(groups), test_size) / len(groups)
-    if n_groups < 2:
-        raise InputError("all rows are of one group", remedy="leave {split_by} out")
-    held = min(max(1, round(n_groups * share)), n_groups - 1)
-    split = GroupShuffleSplit(1, test_size=held, random_state=_state(seed))
-    train, test = next(split.split(groups, groups=groups))
-    return np.sort(train), np.sort(test)
-
-
-def split_latest(moments: FloatArray, test_size: float) -> tuple[IntArray, IntArray]:
-    """Return training rows and the latest rows; those of one moment are on one side.
-
-    Examples
-    --------
-    >>> split_latest(np.array([3.0, 1.0, 2.0, 3.0]), 1)
-    (array([1, 2]), array([0, 3]))
-    """
-    first = np.sort(moments)[-_test_rows(len(moments), test_size)]
-    if first == moments.min():  # so many rows have the first moment that none would be left
-        later = moments[moments > first]
+        later = np.unique(moments)[1:]
         if not len(later):
             raise InputError("all rows are of one moment", remedy="leave {split_time} out")
-        first = later.min()
-    return np.flatnonzero(moments < first), np.flatnonzero(moments >= first)
+        first = max(np.sort(moments)[-_test_rows(len(moments), test_size)], later[0])
+        train, test = (np.flatnonzero(side) for side in (moments < first, moments >= first))
+        return train, test, f"the latest by {time!r:.60}"
+    return *split_rows(table.num_rows, test_size, seed, classes), f"drawn at random (seed {seed})"
 
 
 def split_rows(
@@ -127,13 +109,10 @@ def split_rows(
             rows = several
             if (counts > 1).sum() <= min(wanted, len(rows) - wanted):
                 strata = codes[rows]
-    test = train_test_split(rows, test_size=wanted, random_state=_state(seed), stratify=strata)[1]
+    test = train_test_split(
+        rows, test_size=wanted, random_state=root_seed(seed) % 2**32, stratify=strata
+    )[1]
     return np.setdiff1d(np.arange(n_rows), test), np.sort(test)
-
-
-def _state(seed: int) -> int:
-    """Return the seed as scikit-learn takes it."""
-    return root_seed(seed) % 2**32
 
 
 def _test_rows(n_rows: int, test_size: float) -> int:

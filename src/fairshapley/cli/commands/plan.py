@@ -33,16 +33,11 @@ def plan_run(
     from fairshapley.planning import forecast
 
     made = load_game(data)
-    settings = run_settings(run, made.game, made.unions)
-    show_notes((*made.notes, *settings.notes), quiet=quiet)
+    given, notes = run_settings(run, made.game, made.unions)
+    show_notes((*made.notes, *notes), quiet=quiet)
     tolerance = chosen_xi(made.game, run)
-    planned = forecast(
-        made.game,
-        settings.estimator,
-        pilot=True if pilot is None else pilot,
-        xi=tolerance.xi,
-        **settings.given,
-    )
+    wanted = True if pilot is None else pilot
+    planned = forecast(made.game, pilot=wanted, xi=tolerance.xi, **given)
     if not as_json:
         for sentence in (*planned.sentences(), tolerance.sentence):
             emit(sentence)

@@ -7,6 +7,7 @@ arrays hold fractions, so that no cent is lost to rounding.
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -259,11 +260,12 @@ def _band(
         sizes[group] = Fraction(len(group))
     gain = _gain(result)
     if negative == "zero":
-        bounds: Bounds | None = _positive_bounds(lower, upper, sizes, units)
+        clipped = np.maximum(lower, 0), np.maximum(upper, 0)
+        bounds: Bounds | None = _bounds(*clipped, sizes, units)
     elif (lower.sum() if gain is None else gain) <= 0:
         bounds = None
     elif gain is None:
-        bounds = _signed_bounds(lower, upper, sizes, units)
+        bounds = _bounds(lower, upper, sizes, units)
     else:
         total = Fraction(gain)
         bounds = np.floor(lower * units / total), np.ceil(upper * units / total)
@@ -277,24 +279,16 @@ def _band(
     )
 
 
-def _positive_bounds(lower: Fractions, upper: Fractions, sizes: Fractions, units: int) -> Bounds:
-    """Return bounds where values below zero count as zero; identical players move together."""
-    low, high = np.maximum(lower, 0), np.maximum(upper, 0)
-    others_most, others_least = (ends.sum() - sizes * ends for ends in (high, low))
-    # A player whose value is 0 gets nothing, whatever the total is.
-    fewest = low / np.where(low > 0, sizes * low + others_most, 1)
-    most = high / np.where(high > 0, sizes * high + others_least, 1)
-    return np.floor(fewest * units), np.ceil(most * units)
-
-
-def _signed_bounds(lower: Fractions, upper: Fractions, sizes: Fractions, units: int) -> Bounds:
-    """Return bounds where values below zero are charged, and the sum of all is positive.
+def _bounds(lower: Fractions, upper: Fractions, sizes: Fractions, units: int) -> Bounds:
+    """Return bounds where the sum of all values is positive; identical players move together.
 
     v/(k·v + R), with R the sum of the others, is then monotone in v and in R, so that the extremes
-    are at the corners.
+    are at the corners. Where all values may be 0, nobody gets anything.
     """
-    rests = [ends.sum() - sizes * ends for ends in (lower, upper)]
-    corners = [value * units / (sizes * value + rest) for value in (lower, upper) for rest in rests]
+    corners = []
+    for value, ends in itertools.product((lower, upper), repeat=2):
+        total = sizes * value + ends.sum() - sizes * ends
+        corners.append(value * units / np.where(total == 0, 1, total))
     return np.floor(np.min(corners, axis=0)), np.ceil(np.max(corners, axis=0))
 
 
