@@ -28,7 +28,7 @@ class Chaos(Engine):
 
     def __init__(self, seed=0, workers=3, chunk_size=None, deadly=None, dies=0, hangs=None):
         self.rng = np.random.default_rng(seed)
-        self.workers = workers
+        self.workers, self.ahead = workers, 2
         self.chunk_size = chunk_size
         self.deadly = deadly or (lambda masks: False)
         self.hangs = hangs or (lambda masks: False)

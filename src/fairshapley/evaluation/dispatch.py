@@ -1,8 +1,8 @@
 """Chunks on their way through an engine: several at a time, and what is done when one is lost.
 
 A worker that dies takes its chunk with it, in a pool of processes those of its neighbours too.
-Such a chunk is tried again, once beside others, then alone; one that is lost alone is halved until
-the coalition is found that ends its worker. A chunk whose error is transient is tried again after a
+Such a chunk is tried again alone; one that is lost alone is halved until the coalition is found
+that ends its worker. A chunk whose error is transient is tried again after a
 pause. So every chunk ends as utilities or as an error, and what is computed twice is paid twice.
 """
 
@@ -24,10 +24,9 @@ from fairshapley.evaluation.engines import Engine
 from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
 from fairshapley.evaluation.interrupts import InterruptGuard
 
-# A worker may die for reasons of its own (a spot instance, the memory taken by others). So a chunk
-# may be lost once beside others, and a coalition twice alone, before it is to blame.
-LOSSES_IN_COMPANY = 1
-LOSSES_ALONE = 2
+# A worker may die for reasons of its own (a spot instance, the memory taken by others). So a
+# coalition may be lost alone three times before it is to blame.
+LOSSES_ALONE = 3
 # Pauses before retries double up to this.
 LONGEST_BACKOFF = 30.0
 # While nothing but pauses is waited for, the deadline and Ctrl-C are looked at so often.
@@ -314,13 +313,10 @@ class Dispatcher:
     def _lost(self, chunk: Chunk, error: WorkerLostError) -> None:
         self.losses += 1
         self._tainted = True
-        chunk.losses += 1
+        chunk.losses += chunk.alone
         if not chunk.alone:
-            if error.timed_out or chunk.losses > LOSSES_IN_COMPANY:
-                chunk.alone, chunk.losses = True, 0
-                self._suspects.append(chunk)
-            else:
-                self._queue.appendleft(chunk)
+            chunk.alone = True
+            self._suspects.append(chunk)
         elif len(chunk) > 1:
             self._halve(chunk, self._suspects)
         elif error.timed_out or chunk.losses >= LOSSES_ALONE:

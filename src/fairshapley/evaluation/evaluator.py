@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -122,8 +122,6 @@ class Part:
     """The other rows"""
     new: dict[bytes, int]
     """The distinct coalitions of these, each with its first row"""
-    skipped: list[int] = field(default_factory=list)
-    """The rows of coalitions whose utility failed"""
 
 
 class Evaluator:
@@ -371,12 +369,12 @@ class Evaluator:
             found.update(zip(keys, taken.tolist(), strict=True))
 
         def take(chunk: Chunk) -> None:
-            keep(chunk.keys, self._taken(part, chunk))
+            keep(chunk.keys, self._taken(chunk))
             if after_chunk is not None:
                 after_chunk()
 
         new = [*part.new]
-        journalled = self._journalled(part, new)
+        journalled = self._journalled(new)
         missing = [key for key in new if key not in journalled] if journalled else new
         if missing:
             self._opened()  # a round that cannot begin costs nothing
@@ -389,7 +387,7 @@ class Evaluator:
         part.values[part.unknown] = [found[part.keys[row]] for row in part.unknown]
         return found
 
-    def _journalled(self, part: Part, keys: list[bytes]) -> dict[bytes, float]:
+    def _journalled(self, keys: list[bytes]) -> dict[bytes, float]:
         """Return the utilities that the journal knows.
 
         Failures are known too, when they are to be skipped: NaN.
@@ -414,7 +412,7 @@ class Evaluator:
             for key in keys:
                 if key in self._failures and key not in found:
                     found[key] = math.nan
-                    self._skip(part, key, self._failures[key])
+                    self._skip(key, self._failures[key])
         return found
 
     def _compute(
@@ -473,7 +471,7 @@ class Evaluator:
             self.tally.retried += len(chunk)
             self.tally.computed += len(chunk)
 
-    def _taken(self, part: Part, chunk: Chunk) -> FloatArray:
+    def _taken(self, chunk: Chunk) -> FloatArray:
         """Return the utilities of a chunk, NaN where one is skipped."""
         if chunk.values is None:
             if isinstance(chunk.error, GameError) and chunk.error.coalition is None:
@@ -490,14 +488,13 @@ class Evaluator:
                 raise failure(self._masks([key])[0], reason, chunk.error) from chunk.error
             self.tally.computed += 1
             values[at] = math.nan
-            self._skip(part, key, reason)
+            self._skip(key, reason)
         return values
 
-    def _skip(self, part: Part, key: bytes, reason: str) -> None:
-        """Count a failure; the first is that of the first row."""
-        part.skipped.append(part.new[key])
+    def _skip(self, key: bytes, reason: str) -> None:
+        """Count a failure; they come in the order of the draw."""
         self.tally.skipped += 1
-        if self.tally.skipped == len(part.skipped) and part.new[key] == min(part.skipped):
+        if self.tally.skipped == 1:
             coalition = members(self._masks([key])[0])
             self.tally.first_failure = f"coalition {shorten(coalition)}: {reason}"
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -68,9 +67,10 @@ class RepeatedDraw:
     """A round with further draws behind it: of v(∅), of v(N), and of some of its coalitions."""
 
     inner: Draw
-    n_players: int
-    ends: tuple[int, int]
-    twins: IntArray
+    more: BoolArray
+    """∅ and N so many times as `ends` says, then those of the rows `twins`"""
+    ends: tuple[int, int] = (0, 0)
+    twins: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def marginals(self) -> int | None:
@@ -78,22 +78,14 @@ class RepeatedDraw:
         return self.inner.marginals
 
     def __len__(self) -> int:
-        return len(self.inner) + sum(self.ends) + len(self.twins)
-
-    @cached_property
-    def _more(self) -> BoolArray:
-        rows = np.zeros((sum(self.ends) + len(self.twins), self.n_players), dtype=bool)
-        rows[self.ends[0] : sum(self.ends)] = True
-        for place, row in enumerate(self.twins.tolist()):
-            rows[sum(self.ends) + place] = self.inner.masks(row, row + 1)[0]
-        return rows
+        return len(self.inner) + len(self.more)
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
         own = len(self.inner)
         if stop <= own:
             return self.inner.masks(start, stop)
-        more = self._more[max(0, start - own) : stop - own]
+        more = self.more[max(0, start - own) : stop - own]
         return more if start >= own else np.concatenate([self.inner.masks(start, own), more])
 
 
@@ -147,16 +139,21 @@ class Noise:
         A round that the budget cuts gets none: a longer run draws the rest of it in their place.
         """
         if not whole:
-            return RepeatedDraw(draw, self.n_players, (0, 0), np.empty(0, dtype=np.int64))
+            return RepeatedDraw(draw, np.zeros((0, self.n_players), dtype=bool))
         total = evaluations + len(draw)
         due = total // (EVALUATIONS_PER_REPEAT * self.n_active)
         twins = max(due, min(FIRST_TWINS, total // SHARE_OF_TWINS))
         wanted = [due if end.wants_more else 0 for end in self.ends]
-        ends = [max(0, most - end.count) for most, end in zip(wanted, self.ends, strict=True)]
+        empties, fulls = (
+            max(0, most - end.count) for most, end in zip(wanted, self.ends, strict=True)
+        )
         count = min(max(0, twins - self.twins), len(draw))
         # Evenly over the round, and not always the same ones.
         rows = (self._drawn + np.arange(count) * len(draw) // max(count, 1)) % max(len(draw), 1)
-        return RepeatedDraw(draw, self.n_players, (ends[0], ends[1]), np.unique(rows))
+        rows = np.unique(rows)
+        ends = np.repeat([[False], [True]], (empties, fulls), axis=0).repeat(self.n_players, axis=1)
+        again = [draw.masks(row, row + 1) for row in rows.tolist()]
+        return RepeatedDraw(draw, np.concatenate([ends, *again]), (empties, fulls), rows)
 
     def seeded(self, draw: Draw, start: int, packed: ByteArray) -> tuple[ByteArray, FloatArray]:
         """Return coalitions with their seeds, and what is known: v(∅) and v(N) are, in a round."""
@@ -179,8 +176,8 @@ class Noise:
         self.ends[0].add(values[own : own + empties])
         self.ends[1].add(values[own + empties : own + empties + fulls])
         second = values[own + empties + fulls :]
-        sizes = np.array([draw.masks(row, row + 1)[0, : self.n_active].sum() for row in draw.twins])
-        inside = (sizes > 0) & (sizes < self.n_active) if len(sizes) else np.zeros(0, dtype=bool)
+        sizes = draw.more[empties + fulls :, : self.n_active].sum(axis=1)
+        inside = (sizes > 0) & (sizes < self.n_active)
         rows = draw.twins[inside]
         apart = 0.5 * np.square(told[rows] - second[inside])
         self.twins += int((~np.isnan(apart)).sum())
