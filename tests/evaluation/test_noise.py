@@ -301,8 +301,15 @@ def test_noise_in_a_game_that_is_called_deterministic_is_noticed(tmp_path):
     assert not result.certificate(epsilon1=0.9, delta=0.5, xi=50.0).holds
     off = fs.estimate(wide, "mc", budget=400, seed=0, verify=0)
     assert not any("reproducible" in note for note in off.notes)
-    few = fs.estimate(wide, "mc", budget=100, seed=0, verify=5)
-    assert any("5 of 5 coalitions" in note for note in few.notes)
+    few = fs.estimate(wide, "mc", budget=150, seed=0)
+    assert any("1 of 1 coalitions" in note for note in few.notes)
+    fewer = fs.estimate(wide, "mc", budget=90, seed=0)
+    assert not fewer.notes  # so few are not computed again, and the certificate says what it takes
+    for epsilon1 in (0.5, 50.0):
+        stated = str(fewer.certificate(epsilon1=epsilon1, delta=0.1, xi=50.0, bound="chebyshev"))
+        assert "takes a coalition to have the same utility each time" in stated
+    told = fs.estimate(wide, "mc", budget=90, seed=0, verify=5)
+    assert any("5 of 5 coalitions" in note for note in told.notes)
     with pytest.raises(fs.errors.JournalError, match="say random=True"):
         fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db", verify=3)
     sound = fs.games.FunctionGame(expected, 5)

@@ -234,7 +234,7 @@ class Certificate:
             refused = f"Not certified at ε1 = {self.epsilon1:.6g}: {self.reason}."
             if np.isinf(self.half_widths).any():
                 return refused
-            return f"{refused} What holds instead, {chance}: {self.tolerance}."
+            return f"{refused} What holds instead, {chance}: {self.tolerance}. {_SCOPE}"
         if evidence.exact:
             how = "they have a closed formula"
             if evidence.evaluations:

@@ -118,8 +118,8 @@ def estimate(
     verify
         The number of coalitions to compute again: with a journal first, and a value that differs
         stops the run; without one at the end, and a value that differs is noted, and nothing is
-        certified then. By default two coalitions, where there is no journal and a utility of your
-        own was computed 300 times or more.
+        certified then. By default one in a hundred, at most two, where there is no journal and the
+        utility is a function of your own.
     progress
         None shows a bar on a terminal, True or False always or never; a function is called with
         a snapshot ten times a second.

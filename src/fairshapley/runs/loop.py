@@ -39,8 +39,8 @@ from fairshapley.stopping import Budget, Snapshot, rungs
 # stops at a tolerance may tell equal rows apart by their order.
 SAME = 1e-6
 
-# Computed again to see whether a utility is reproducible: less than one in a hundred.
-AUTOMATIC_REPEATS, LEAST_COMPUTED = 2, 300
+# Computed again to see whether a utility is reproducible: one in a hundred, at most two.
+AUTOMATIC_REPEATS, COMPUTED_FOR_EACH = 2, 100
 # A utility that is computed again may differ by this share of the largest: sums in another order.
 REPEATED = 1e-6
 
@@ -220,7 +220,7 @@ class Run:
         """Run to the end, and journal how it ended.
 
         First `verify` journalled utilities are computed again, and at the end `repeats` of those
-        that the run has used; None is two of them, after a run of some length.
+        that the run has used; None is one in a hundred, at most two.
         """
         budget, name = self.plan.budget, self.plan.estimator.name
         try:
@@ -259,8 +259,7 @@ class Run:
     def _look_for_noise(self, repeats: int | None) -> None:
         """Compute a few utilities again: what is not the same is random, and no error says so."""
         if repeats is None:
-            enough = self.evaluator.tally.computed >= LEAST_COMPUTED
-            repeats = AUTOMATIC_REPEATS if enough else 0
+            repeats = min(AUTOMATIC_REPEATS, self.evaluator.tally.computed // COMPUTED_FOR_EACH)
         if not repeats or self.plan.on_error == "skip":
             return
         try:
