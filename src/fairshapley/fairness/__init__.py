@@ -19,7 +19,6 @@ from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.guarantees import (
     Guarantee,
-    Prediction,
     guarantee,
     required_fidelity,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "Evidence",
     "Findings",
     "Guarantee",
-    "Prediction",
     "Premises",
     "check_axioms",
     "check_fairness",

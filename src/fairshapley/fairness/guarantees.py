@@ -143,55 +143,28 @@ def required_fidelity(
     return 1.0 / (tolerance**2 * level)
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What a target would cost, from the present result.
-
-    Examples
-    --------
-    >>> print(Prediction(fidelity=43.0, contributions=1200, evaluations=8000))
-    a minimum fidelity of 43 takes about 8,000 evaluations at the present allocation; samples spent
-    where they are needed (Corollary 1) would be 1,200 contributions
-    """
-
-    fidelity: float
-    """The minimum fidelity that the target asks for"""
-    contributions: int
-    """Corollary 1: Σ_i ⌈f/r_i⌉ contributions when each player gets just what it needs"""
-    evaluations: int
-    """Evaluations when the run goes on as it has: in proportion to the missing fidelity"""
-
-    def __str__(self) -> str:
-        return (
-            f"a minimum fidelity of {self.fidelity:.4g} takes about {self.evaluations:,} "
-            "evaluations at the present allocation; samples spent where they are needed "
-            f"(Corollary 1) would be {self.contributions:,} contributions"
-        )
-
-
-def predict(fidelity: FloatArray, counts: IntArray, evaluations: int, target: float) -> Prediction:
-    """The budget that Corollary 1 and the present run predict for a minimum fidelity.
+def contributions_needed(fidelity: FloatArray, counts: IntArray, target: float) -> int:
+    """Return the contributions with which every player has a fidelity (Corollary 1).
 
     Parameters
     ----------
     fidelity, counts
         The score and the number of contributions of each player now; their ratio is the
         invariability r_i.
-    evaluations
-        Utility evaluations so far.
     target
         The minimum fidelity asked for, e.g. from `required_fidelity`.
+
+    Examples
+    --------
+    >>> contributions_needed(np.array([40.0, 10.0]), np.array([20, 20]), 80.0)
+    200
     """
     check_variances(fidelity)
     if not 0 < target < math.inf:
         raise InputError(f"the target fidelity must be positive and finite, not {target!r}")
-    finite = np.isfinite(fidelity)
-    scores, numbers = fidelity[finite], counts[finite]
-    if (scores == 0).any():
+    if (fidelity == 0).any():
         raise InputError(
             f"player {int(np.flatnonzero(fidelity == 0)[0])} has a fidelity of 0, as its value and "
             "ξ are 0: no number of evaluations will suffice; choose a positive ξ"
         )
-    needed = int(np.ceil(target * numbers / scores).sum())
-    lowest = float(scores.min()) if scores.size else math.inf
-    return Prediction(target, needed, math.ceil(evaluations * max(1.0, target / lowest)))
+    return int(np.ceil(target * counts / fidelity).sum())  # an infinite score needs none

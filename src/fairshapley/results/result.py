@@ -22,13 +22,7 @@ from fairshapley.fairness.certificate import BOUNDS, Certificate
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.findings import Findings
-from fairshapley.fairness.guarantees import (
-    Guarantee,
-    Prediction,
-    guarantee,
-    predict,
-    required_fidelity,
-)
+from fairshapley.fairness.guarantees import Guarantee, guarantee
 from fairshapley.fairness.levels import (
     DELTA,
     EPSILON1,
@@ -261,15 +255,6 @@ class Result(Stored, Shared):
             )
             kept[known] = Findings(certificate)
         return kept[known]
-
-    def predict(
-        self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "chebyshev"
-    ) -> Prediction:
-        """What (ε1, ξ·ε1, δ)-Shapley fairness would cost, by Corollary 1 and by this run."""
-        target = required_fidelity(
-            self.n_players, epsilon1, delta, independent=self.evidence.independent, bound=bound
-        )
-        return predict(self.fidelity(xi), self.counts, self.evaluations, target)
 
     def names(self) -> tuple[str, ...]:
         """The players' names, or their numbers."""

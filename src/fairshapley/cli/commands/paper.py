@@ -116,7 +116,7 @@ def compute_guarantee(
     Example: fairshapley paper guarantee values.json --epsilon1 0.5
     """
     from fairshapley.cli.setup import load_result
-    from fairshapley.fairness.guarantees import guarantee, required_fidelity
+    from fairshapley.fairness.guarantees import contributions_needed, guarantee, required_fidelity
     from fairshapley_paper import minimum_fidelity
 
     if (run is None) == (players is None):
@@ -124,7 +124,13 @@ def compute_guarantee(
     if run is not None:
         result = load_result(run)
         emit(str(result.guarantee(epsilon1, bound=bound)))
-        emit(f"at δ = {delta:g}, {result.predict(epsilon1, delta, bound=bound)}")
+        apart = result.evidence.independent
+        target = required_fidelity(result.n_players, epsilon1, delta, apart, bound)
+        more = contributions_needed(result.fidelity(), result.counts, target)
+        emit(
+            f"δ = {delta:g} takes a fidelity of {target:.4g} of every player: "
+            f"{more:,} marginal contributions (Corollary 1)"
+        )
         return
     count = players or 0
     if fidelity is not None:

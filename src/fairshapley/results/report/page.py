@@ -82,9 +82,6 @@ def report_html(
             findings=findings,
             asked=asked,
             cost=cost_text(stated.needed, result.evidence.coalitions),
-            prediction=None
-            if findings.doubts or stated.holds
-            else result.predict(epsilon1, delta, bound="normal"),
             unknown=int(np.isnan(result.standard_errors).sum()),
             computable=result.n_players <= MAX_EXACT_PLAYERS,
             smallest=rounded_up(smallest) if 0 < smallest < 1 else None,
