@@ -35,8 +35,8 @@ from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.stopping import Budget, Snapshot, rungs
 
-# Exact values of identical players may differ by this share of the largest utility: a fit that
-# stops at a tolerance may tell equal rows apart by their order.
+# Exact values of identical players may differ by this share of the sizes of all values together: a
+# fit that stops at a tolerance may tell equal rows apart by their order.
 SAME = 1e-6
 
 # Computed again to see whether a utility is reproducible: one in a hundred, at most two.
@@ -526,7 +526,8 @@ class Run:
             return None
         low, high = self.pooling.widest(found.values)
         apart = found.values[high] - found.values[low]
-        return (low, high) if apart > SAME * self.evaluator.tally.largest else None
+        rounding = 64 * np.finfo(np.float64).eps * self.evaluator.tally.largest
+        return (low, high) if apart > SAME * np.abs(found.values).sum() + rounding else None
 
     def estimate(self) -> Estimate:
         """What is known now; identical players have one value."""
