@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from scipy.special import stdtrit
 from tests.engine_checks import plain
 
 import fairshapley as fs
@@ -331,38 +330,3 @@ def test_the_contract_of_games_knows_random_ones():
         check_game(game(lambda c, s: expected(c) + stream.normal()))
     with pytest.raises(fs.errors.ContractError, match="leave random=True out"):
         check_game(game(lambda c, s: expected(c)))
-
-
-@pytest.mark.full
-def test_intervals_of_training_points_under_sgd_hold():
-    """Five runs against a truth of fifty times their budget: 34 of 40 intervals at 95 %."""
-    torch = pytest.importorskip("torch")
-
-    def sample(rows, seed):
-        x = torch.randn(rows, 2, generator=torch.Generator().manual_seed(seed))
-        return x, (x[:, 0] + 0.5 * x[:, 1] > 0).float()
-
-    (x, y), (test_x, test_y) = sample(48, 0), sample(200, 1)
-    y[:6] = 1 - y[:6]
-
-    def accuracy(players, seed):
-        if not players:
-            return 0.5
-        rows = torch.cat([torch.arange(6 * player, 6 * player + 6) for player in players])
-        chance = torch.Generator().manual_seed(seed)
-        weights = torch.randn(2, generator=chance)
-        for _ in range(6):
-            batch = rows[torch.randint(len(rows), (4,), generator=chance)]
-            weights -= 0.5 * x[batch].T @ (torch.sigmoid(x[batch] @ weights) - y[batch])
-        return float(((test_x @ weights > 0) == test_y.bool()).float().mean())
-
-    points = fs.games.Random(accuracy, 8, key="sgd")
-    truth = fs.estimate(points, "adjusted", budget=10_000, seed=99)
-    for method in ("auto", "adjusted"):
-        held = 0
-        for seed in range(5):
-            run = fs.estimate(points, method, budget=200, seed=seed)
-            both = np.hypot(run.standard_errors, truth.standard_errors)
-            factors = stdtrit(np.maximum(run.counts - 1, 1), 0.975)
-            held += int((np.abs(run.values - truth.values) <= factors * both).sum())
-        assert held >= 34

@@ -75,41 +75,6 @@ def test_cheap_sizes_are_drawn_more_often():
     np.testing.assert_allclose(pairs.base, SizeWeights.of(fs.Shapley(), 12).base)  # all cost alike
 
 
-def test_prices_in_the_plan_make_errors_smaller_for_the_same_money():
-    def steep(coalition):
-        return 1.0 + 0.02 * len(coalition) ** 4
-
-    rng = np.random.default_rng(0)
-    bends = rng.random(12)
-
-    def fn(coalition):
-        return float(np.sin(3.0 * bends[list(coalition)].sum()))
-
-    options = {"budget": fs.Budget(cost=20_000), "semivalue": "beta(4,1)", "verify": 0}
-    method = fs.RegressionAdjusted(proxy="linear")
-    errors = {}
-    for name, planned in (("priced", True), ("plain", False)):
-        runs = []
-        for seed in range(8):
-            made = fs.games.FunctionGame(fn, 12, cost=steep)
-            if not planned:  # the same on average, and nothing to plan by
-                made.cost = Same(steep)
-            runs.append(fs.estimate(made, method, seed=seed, **options))
-        errors[name] = np.mean([np.square(run.standard_errors).mean() for run in runs])
-    assert errors["priced"] < 0.9 * errors["plain"]
-
-
-class Same:
-    """Prices that are told apart only when they are paid: those of a size look alike."""
-
-    def __init__(self, fn):
-        self.fn = fn
-
-    def __call__(self, masks):
-        each = np.array([self.fn(np.flatnonzero(row)) for row in masks])
-        return np.full(len(masks), 50.0) if len(masks) == 8 * 13 else each
-
-
 def test_forecasts_speak_of_money():
     planned = fs.forecast(game(), budget=500)
     assert planned.cost == pytest.approx(500 * planned.cost_each)

@@ -330,13 +330,6 @@ def test_a_run_with_skipped_evaluations_is_reported_and_continued(tmp_path):
     assert continued.run.computed == whole.evaluations - first.evaluations
 
 
-def test_a_timed_run_is_reported_as_it_ended(game, tmp_path):
-    journal = tmp_path / "j.db"
-    budget = fs.Budget(seconds=0.2, evaluations=4000)
-    timed = fs.estimate(game, "mc", budget=budget, seed=1, journal=journal)
-    assert fs.resume(journal).to_dict() == timed.to_dict()
-
-
 def test_runs_are_only_ever_added(game, tmp_path):
     journal = tmp_path / "j.db"
     long = fs.estimate(game, "mc", budget=900, seed=1, journal=journal)

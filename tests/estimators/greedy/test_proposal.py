@@ -113,9 +113,3 @@ def test_a_given_proposal_serves_the_bootstrap_too():
 def test_a_proposal_that_cannot_be_used(q, message):
     with pytest.raises(fs.InputError, match=message):
         given_proposal(q, 3)
-
-
-def test_a_result_says_how_much_the_size_explains():
-    game = fs.games.SumOfUnanimity(12, seed=1)
-    result = fs.estimate(game, GreedyActive(bootstrap=4), budget=300, seed=0)
-    assert "of the variance of the marginals" in result.notes[0]

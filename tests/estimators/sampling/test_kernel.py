@@ -10,7 +10,6 @@ from fairshapley.draws import AllCoalitions, ListedCoalitions
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.sampling.kernel import (
     UnbiasedKernelSHAP,
-    expected_products,
     size_probabilities,
 )
 from fairshapley.semivalues import Shapley
@@ -24,18 +23,6 @@ def matrix_a(n):
     p = (size_probabilities(n) / per_size[1:n])[sizes - 1]
     assert p.sum() == pytest.approx(1.0)
     return z.T @ (p[:, None] * z)
-
-
-@pytest.mark.parametrize("n", range(2, 9))
-def test_the_closed_form_of_a(n):
-    diagonal, beside = expected_products(n)
-    expected = np.full((n, n), beside) + (diagonal - beside) * np.eye(n)
-    np.testing.assert_allclose(matrix_a(n), expected, atol=1e-12)
-    # as Covert & Lee, and the paper's appendix, write it
-    sizes = np.arange(1, n)
-    above = sum((size - 1) / (n - size) for size in sizes)
-    below = sum(1 / (size * (n - size)) for size in sizes)
-    assert beside == pytest.approx(above / below / (n * (n - 1)), abs=1e-12)
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -76,14 +76,6 @@ def test_one_antithetic_pair_is_exact_where_no_three_players_interact(n, seed, s
     )
 
 
-def test_a_group_has_one_level_in_each_part_of_the_grid():
-    for antithetic in (False, True):
-        estimator = Owen(levels="grid", grid=4, antithetic=antithetic)
-        quantiles, _ = estimator._quantiles(np.random.default_rng(0), 50, 3)
-        cells = np.sort(np.floor(4 * quantiles).astype(int), axis=1)
-        np.testing.assert_array_equal(cells, np.tile(np.arange(4), (50, 1)))
-
-
 def test_a_grid_takes_out_what_the_level_explains():
     """v = |S|² has marginals 2k + 1, which the level almost determines."""
     game = fs.games.FunctionGame(lambda s: float(len(s) ** 2), n_players=8)

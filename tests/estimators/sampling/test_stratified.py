@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 import fairshapley as fs
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.sampling.strata import Part, Pool, Strata, Sweep
+from fairshapley.estimators.sampling.strata import Strata, Sweep
 from fairshapley.estimators.sampling.stratified import Stratified
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
@@ -95,25 +95,6 @@ def test_students_t_at_the_counts_has_the_right_tails():
     assert wrong[0] > limit
 
 
-def test_counts_of_a_few_parts_by_hand():
-    """Parts with 1 degree: V = 1 + 9 = 10 and D = (1 + 81)/3; then 100/D − 2 = 1.66, rounded down.
-
-    Equal parts have all degrees; a part without a variance counts only where there is no other.
-    """
-    one, nine, nan = np.array([1.0]), np.array([9.0]), np.array([np.nan])
-    small, large = Part(one, one, one / 3, one), Part(2 * one, nine, nine**2 / 3, one)
-    values, variances, degrees = Pool.empty(1).plus(1.0, small).plus(1.0, large).mean()
-    assert (values, variances, degrees) == (1.5, 2.5, 1)
-    assert Pool.empty(1).plus(1.0, small).plus(1.0, small).mean()[2] == 2
-    loose = Part(nine, nan, nan, 0 * one)
-    values, variances, degrees = Pool.empty(1).plus(1.0, loose).mean()
-    assert (values, degrees) == (9.0, 0)
-    assert np.isnan(variances)
-    assert Pool.empty(1).plus(1.0, loose).plus(1.0, small).mean() == (1.0, 1.0, 1)
-    absent = Part(nan, nan, nan, 0 * one)
-    assert Pool.empty(1).plus(1.0, small).plus(3.0, absent).mean() == (1.0, 1.0, 1)
-
-
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_a_variance_from_two_counts_on_whatever_is_skipped(n):
     """A third of the coalitions fail: a value has a count, and a variance two, at every stop."""
@@ -144,16 +125,6 @@ def test_additive_games_are_exact_at_every_stop(n, seed):
     _, estimates = run(Stratified(), game, looks, seed=seed)
     for estimate in estimates:
         np.testing.assert_allclose(estimate.values, game.weights, rtol=1e-9, atol=1e-9)
-
-
-@given(st.integers(2, 6), st.integers(0, 1000), st.sampled_from(["shapley", "banzhaf"]))
-@settings(max_examples=15, deadline=None)
-def test_games_of_the_size_alone_are_exact_once_all_strata_are_reached(n, seed, semivalue):
-    worths = np.random.default_rng(seed).standard_normal(n + 1)
-    game = fs.games.FunctionGame(lambda s: float(worths[len(s)]), n_players=n)
-    state, (estimate,) = run(Stratified(), game, [8 * n * n], semivalue=semivalue, seed=seed)
-    assert state.sweep is None or n == 2
-    np.testing.assert_allclose(estimate.values, fs.exact(game, semivalue).values, atol=1e-9)
 
 
 def test_a_variance_of_zero_is_not_certainty_but_a_proof_is():

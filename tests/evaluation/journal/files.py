@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import textwrap
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -59,16 +56,6 @@ def ordinary_user():
         yield
     finally:
         os.seteuid(0)
-
-
-def run_python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def refuses(path: Path, match: str, **options) -> None:

@@ -8,48 +8,8 @@ import sys
 import textwrap
 
 import pytest
-from tests.evaluation.journal.files import run_python
 
 from fairshapley.evaluation.journal import Journal
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX resource limits")
-@pytest.mark.parametrize("limit", [300_000, 2_000_000])
-def test_a_full_disk_keeps_what_was_acknowledged(tmp_path, limit):
-    # The limit on the size of a file is met by the log, and by the file itself.
-    code = """
-        import resource, sys
-        import numpy as np
-        from fairshapley.errors import JournalError
-        from fairshapley.evaluation.journal import Journal
-
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-        rng = np.random.default_rng(0)
-        with Journal(sys.argv[1]) as journal:
-            game = journal.open_game("a", 100)
-            for _ in range(10_000):
-                keys = [row.tobytes() for row in rng.integers(0, 256, (100, 13), dtype=np.uint8)]
-                try:
-                    journal.append(game, keys, rng.random(100).tolist())
-                except JournalError as error:
-                    print(error)
-                    print(journal.count(game))
-                    break
-                print("ok")
-    """
-    done = run_python(code, tmp_path / "j", limit)
-    assert done.returncode == 0, done.stderr
-    *acknowledged, message, count = done.stdout.splitlines()
-    assert "what was journalled before is kept" in message
-    assert str(tmp_path / "j") in message
-    assert len(acknowledged) * 100 <= int(count) <= len(acknowledged) * 100 + 100
-    assert acknowledged
-    with Journal(tmp_path / "j") as journal:
-        game = journal.open_game("a", 100)
-        assert journal.count(game) == int(count)
-        journal.append(game, [bytes(13)], [0.0])
-        assert journal.count(game) == int(count) + 1
-
 
 APPENDER = """
     import sys
