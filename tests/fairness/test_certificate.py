@@ -10,7 +10,7 @@ from scipy.stats import norm, t
 
 import fairshapley as fs
 from fairshapley.fairness import Certificate, Evidence
-from fairshapley.fairness.certificate import half_widths
+from fairshapley.fairness.certificate import half_widths, rounded_up
 from fairshapley.fairness.tails import allowed_half_width
 
 reals = st.floats(-10, 10)
@@ -90,8 +90,8 @@ def test_the_statement_says_who_how_much_how_sure_and_from_what():
     text = str(certificate)
     for words in (
         "Each of the 7 values",
-        "at most 0.5 times the size of the true value plus 0.1",
-        "probability of at least 0.9",
+        f"at most {rounded_up(certificate.tightest):.6g} times the size of the true value plus",
+        "probability of at least 0.9; 0.5 was asked for.",
         "5,000 evaluations",
         "normally distributed",
         "possibly dependent",

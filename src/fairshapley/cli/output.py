@@ -29,8 +29,8 @@ MOST_ROWS = 40
 WORDS = (
     "contributions: the samples that a value is the average of, each what the player added once",
     "fidelity: (size of the value + ξ)² over its squared standard error; 4 is two standard errors",
-    "ξ: the size below which a value counts as zero; ε1: the tolerated share of a value; δ: the "
-    "probability that a statement may be wrong",
+    "ξ: the size below which a tolerance no longer shrinks; ε1: the tolerated share of a value; δ: "
+    "the probability that a statement may be wrong",
     "A1–A3: who adds nothing gets nothing; identical players get the same; who adds no less than "
     "another gets no less; estimates do so up to the certified tolerance",
 )

@@ -56,7 +56,7 @@ LOO_NOTE = "method loo: what is lost without each player; players that replace e
 KNN_NOTE = "method knn, the {} nearest neighbours in place of the model and the metric"
 # The paper's ξ for accuracies.
 XI_OF_SHARES = 1e-3
-BELOW_XI = "below ξ a value counts as zero"
+BELOW_XI = "it limits what is certified near zero; payouts divide by the values as they are"
 # Metrics that payments may hang on, for numbers and for classes.
 OTHER_METRICS = (("r2", "mae", "rmse"), ("accuracy", "auc", "log_likelihood"))
 # With a certificate as the aim: most runs that can be certified at all need less than this.

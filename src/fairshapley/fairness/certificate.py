@@ -241,17 +241,24 @@ class Certificate:
                 count = f"{evidence.evaluations:,} evaluations"
                 how = f"all coalitions that count were evaluated ({count})"
             return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
+        share = self._headline
+        asked = "" if share == self.epsilon1 else f"; {self.epsilon1:.6g} was asked for"
         looks = ", allowing for the earlier checks of the run" if self.level < self.delta else ""
         looks = ", whenever the run is stopped" if self.sequential else looks
         return (
-            f"{everyone} differs from the true value by at most {self.epsilon1:.6g} times the size "
-            f"of the true value plus {self.epsilon2:.6g}, for all of them together {chance}. So a "
-            f"player who adds nothing is valued within ± {self.epsilon2:.3g}, and identical "
+            f"{everyone} differs from the true value by at most {share:.6g} times the size of the "
+            f"true value plus {share * self.xi:.6g}, for all of them together {chance}{asked}. So "
+            f"a player who adds nothing is valued within ± {share * self.xi:.3g}, and identical "
             "players, or a player who adds no less than another, are valued as they should be up "
             f"to the sum of their tolerances (A1–A3). This rests on {evidence.evaluations:,} "
             f"evaluations and on {_ASSUMPTIONS[self.bound]}{looks}, with "
             f"{'independent' if evidence.independent else 'possibly dependent'} estimates. {_SCOPE}"
         )
+
+    @property
+    def _headline(self) -> float:
+        """The tightest tolerance that holds, rounded up; the one asked for is no tighter."""
+        return min(rounded_up(self.tightest), self.epsilon1)
 
     @property
     def said(self) -> list[str]:
@@ -264,7 +271,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """The verdict, and the sentences."""
-        title = f"Certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
+        title = f"Certified: ε1 = {self._headline:g}, δ = {self.delta:g}"
         if self.evidence.exact:
             title = "Exact"
         if not self.holds:

@@ -13,7 +13,7 @@ from fairshapley.errors import InputError
 
 # What is asked for where nothing else is: within half of a value, wrong in one run of ten.
 EPSILON1, DELTA = 0.5, 0.1
-# The size below which a value counts as zero: suits utilities from 0 to 1, such as an accuracy.
+# The size below which a tolerance no longer shrinks: suits utilities from 0 to 1.
 XI = 1e-3
 # A ξ of more than this many mean |values| says very little. Not of 1: ξ = "mean" is estimated by a
 # pilot, and may lie somewhat above the mean that the run then finds.
