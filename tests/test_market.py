@@ -113,3 +113,37 @@ def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are
     assert paid.hanging()[2] == ["* from nothing to something, or back: '2' (auc)"]
     (said,) = [note for note in paid.notes if "two names" in note]
     assert "'0' would get 400.00 ± 10.00 in place of 300.00." in said
+
+
+def test_a_letter_has_what_concerns_its_player_and_no_other_amount(tmp_path):
+    from fairshapley.results.payouts.letters import write_letters
+
+    _, result = examined_market()
+    paid = result.payout(10_000)
+    pages = [page.read_text("utf-8") for page in write_letters(result, paid, tmp_path / "letters")]
+    assert len(pages) == 6
+    amounts = [f"{amount:,f}" for amount in paid.amounts]
+    for player, page in enumerate(pages):
+        assert f"You get {amounts[player]} of 10,000.00" in page
+        assert "12 rows." in page
+        copied = player in (0, 5)
+        assert ("&#39;a&#39; and &#39;z&#39; have the same rows" in page) == copied
+        others = {*amounts} - {amounts[player]}
+        told = {f"{one[player]:,f}" for one in (*paid.alternatives.values(), paid.test_lower)}
+        assert not [amount for amount in others - told if f" {amount} " in page]
+
+
+def test_the_shell_writes_letters(tmp_path, monkeypatch):
+    from tests.cli.files import run
+
+    monkeypatch.chdir(tmp_path)
+    fs.exact(fs.games.Additive([3.0, 1.0])).save("v.json")
+    assert run("payout", "v.json", "--pool", 100, "--letters", "letters").exit_code == 0
+    assert sorted(page.name for page in (tmp_path / "letters").iterdir()) == [
+        "1-0.html",
+        "2-1.html",
+    ]
+    (tmp_path / "file").touch()
+    assert (
+        "cannot write into file" in run("payout", "v.json", "--pool", 9, "--letters", "file").stderr
+    )

@@ -26,7 +26,7 @@ def test_terms_of_the_paper_are_behind_verbose_and_explained_there(folder):
 def test_the_terms_of_a_certificate_are_explained_where_they_stand(folder):
     easy = run("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
     words = " ".join(easy.stdout.split())
-    assert "a player who adds nothing is valued within ± 9" in words
+    assert "a player who adds nothing is valued within ±" in words
     assert "the least (size + ξ)²/error²" in str(fs.estimate(fs.games.Airport(range(1, 15))))
 
 

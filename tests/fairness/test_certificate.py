@@ -91,7 +91,7 @@ def test_the_statement_says_who_how_much_how_sure_and_from_what():
     for words in (
         "Each of the 7 values",
         f"at most {rounded_up(certificate.tightest):.6g} times the size of the true value plus",
-        "probability of at least 0.9; 0.5 was asked for.",
+        "probability of at least 0.9; the request was 0.5.",
         "5,000 evaluations",
         "normally distributed",
         "possibly dependent",

@@ -242,7 +242,7 @@ class Certificate:
                 how = f"all coalitions that count were evaluated ({count})"
             return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
         share = self._headline
-        asked = "" if share == self.epsilon1 else f"; {self.epsilon1:.6g} was asked for"
+        asked = "" if share == self.epsilon1 else f"; the request was {self.epsilon1:.6g}"
         looks = ", allowing for the earlier checks of the run" if self.level < self.delta else ""
         looks = ", whenever the run is stopped" if self.sequential else looks
         return (

@@ -16,6 +16,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
+from fairshapley.results.records import PartValues, Split
 
 LABELS = [("north", "south", "west")[player % 3] for player in range(60)]
 VISIBLE_ROWS = "return [...document.querySelectorAll('#players tbody tr:not(.space)')]"
@@ -481,12 +482,43 @@ def test_every_payee_is_on_paper(chromium, tmp_path, exact):
     text = printed(chromium, page, tmp_path)
     paid = result.payout(100_000)
     assert len({amount for amount in paid.amounts if amount}) > 150
-    payouts = text[text.index("Who gets what") : text.index("Values worth checking")]
+    payouts = text[text.index("Who gets what") : text.index("What this report covers")]
     for name, amount in zip(result.names(), paid.amounts, strict=True):
         (row,) = re.findall(rf"^ *{name} .*$", payouts, re.MULTILINE)
         assert f"{amount:,f}" in row.split()
-    values = text[text.index("All players, from the highest") : text.index("Who gets what")]
+    values = text[text.index("All players, from the highest") : text.index("Values worth checking")]
     assert all(values.count(name) == 2 for name in result.names())  # values, and test sets
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="apt-get install poppler-utils")
+def test_on_paper_amounts_come_first_tables_are_whole_and_names_break_between_words(
+    chromium, tmp_path
+):
+    names = [f"Nordische Datenlieferanten Genossenschaft {place}" for place in range(100, 112)]
+    values = np.linspace(0.5, 0.02, 12)
+    result = by_hand(
+        12, exact=True, values=values, standard_errors=np.zeros(12), player_names=names,
+        identical_players=(), endpoints=(0.0, float(values.sum())),
+        replicates=np.full((12, 5), 0.01) * range(5),
+        scenarios=(PartValues("auc", tuple(values[::-1].tolist()), (0.0, 3.12)),),
+        splits=tuple(Split(player, 0.01, 0.001) for player in range(12)),
+        pairs=np.full((12, 12), -0.0321), pair_errors=np.zeros((12, 12)),
+    )  # fmt: skip
+    page = result.report(tmp_path / "report.html", pool=100_000)
+    text = printed(chromium, page, tmp_path)
+    titles = ("Who gets what", "What the amounts hang on", "What this report covers", "✓ Exact")
+    places = [text.index(title) for title in (*titles, "Who replaces whom")]
+    assert places == sorted(places)
+    paid = result.payout(100_000)
+    _, rows, _ = paid.hanging()
+    amounts, hanging = text[: places[1]], text[places[1] : places[2]]
+    for player, row in enumerate(rows):
+        assert f"{paid.amounts[player]:,f}" in amounts
+        assert all(cell in hanging for cell in row[1:])
+    assert text[places[-1] :].count("−0.032") == 12 * 11
+    # The charts shorten names; tables do not, and each word is whole.
+    for part in (amounts, hanging):
+        assert min(part.count("Datenlieferanten"), part.count("Genossenschaft")) >= 12
 
 
 def test_without_scripts_the_rows_are_there(chromium, large):

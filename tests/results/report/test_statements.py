@@ -21,14 +21,13 @@ def test_what_holds_is_one_sentence_to_read_out():
     words = said(result)
     assert (words.kind, words.stamp, words.details) == ("holds", "Certified", [])
     assert words.headline.replace("\u2068", "").replace("\u2069", "") == (
-        "Each of the 60 values differs from its true value by at most 4 % of the size of that "
-        "true value plus 0.0004 (accuracy on 120 test rows), for all 60 players together, with "
+        "Each of the 60 values differs from its true value by at most 1.79 % of the size of that "
+        "true value plus 0.000179 (accuracy on 120 test rows), for all 60 players together, with "
         f"90 % confidence, {ASSUMING}."
     )
     assert words.statement == result.certificate(0.5, 0.1).statement
-    assert (
-        "plus 0.005 utility units, for" in said(by_hand(standard_errors=np.full(60, 1e-4))).headline
-    )
+    words = said(by_hand(standard_errors=np.full(60, 1e-4)))
+    assert "plus 0.000179 utility units, for" in words.headline
     alone = by_hand(1, values=[0.5], standard_errors=[1e-4])
     assert said(alone).headline.startswith("The value differs from its true value by at most")
 

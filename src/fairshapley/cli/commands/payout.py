@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Literal, cast
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1, Saved
+from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1, Saved, output_option
 from fairshapley.cli.printing import print_json, print_payout
 
 NEGATIVE = ("zero", "charge")
@@ -21,6 +23,9 @@ def divide_sum(
     epsilon1: Epsilon1 = None,
     delta: DeltaOfRun = None,
     out: CsvOut = None,
+    letters: Path | None = output_option(
+        None, "Write a page for each player into this folder, without the others' amounts.", "DIR"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Divide a sum by the values of a saved result, to the cent.
@@ -28,8 +33,9 @@ def divide_sum(
     Example: fairshapley payout values.json --pool 1000 --out amounts.csv
     """
     from fairshapley._basics.checks import choice
-    from fairshapley.cli.output import give_answer
+    from fairshapley.cli.output import File, give_answer
     from fairshapley.cli.setup import check_files, load_result
+    from fairshapley.results.payouts.letters import write_letters
 
     choice("--negative", negative, NEGATIVE)
     check_files((run,), (out, (".csv",)))
@@ -48,4 +54,6 @@ def divide_sum(
         else:
             print_payout(divided)
 
-    give_answer([("amounts", out, divided.to_csv)], show, quiet=as_json)
+    write = partial(write_letters, result, divided)
+    files: list[File] = [("amounts", out, divided.to_csv), ("letters", letters, write)]
+    give_answer(files, show, quiet=as_json)
