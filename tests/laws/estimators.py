@@ -8,7 +8,6 @@ ESTIMATORS = [
     fs.MonteCarlo(walk=False),
     fs.Stratified(),
     fs.Owen(),
-    fs.Owen(levels="grid"),
     fs.Owen(antithetic=True),
     fs.Sobol(),
     fs.Orthogonal(),
@@ -22,7 +21,6 @@ ESTIMATORS = [
 MORE = [
     fs.RegressionAdjusted(),
     fs.RegressionAdjusted(proxy="none"),
-    fs.Owen(levels="grid", antithetic=True),
     fs.UnbiasedKernelSHAP(paired=False),
     fs.Sobol(points=2),
     fs.Orthogonal(vectors=1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import betaincinv
@@ -30,23 +29,14 @@ class Owen(Sampling[Neighbourhoods]):
     The deterministic grid of Okhrati & Lipani (trapezoid rule over q = 0, 1/Q, …, 1) is *biased*
     at any number of samples: on the unanimity game of all n players, where φ_i = 1/n, its
     expectation is 1/(2Q) + Σ_{0<j<Q} (j/Q)^(n−1)/Q, which is 0.151 instead of 0.111 for n = 9 and
-    Q = 4. The grid here has a random shift instead, which costs nothing and is unbiased.
+    Q = 4. Here every set has a random level of its own.
 
     Parameters
     ----------
-    levels
-        "random": every set has a level of its own, and is one contribution. "grid": a group of
-        `grid` sets has the levels with quantiles (j + U)/Q, j = 0 … Q − 1, with one uniform shift
-        U; the mean of the group is one contribution.
-    grid
-        The levels Q of a group. A standard error needs two groups, Q(n + 1) evaluations each: 4
-        levels take out most of what the level explains, and leave 16 evaluations per player
-        enough for 4 groups.
     antithetic
         The halved form: half of the levels, each set together with its mirror image, which has
         the level at the mirrored quantile (for Shapley and Banzhaf the complement of the set). It
-        cancels every interaction of two players for those; the pair, or the grid of pairs, is
-        one contribution.
+        cancels every interaction of two players for those; the pair is one contribution.
 
     Examples
     --------
@@ -59,20 +49,10 @@ class Owen(Sampling[Neighbourhoods]):
 
     name = "owen"
 
-    levels: Literal["random", "grid"] = "random"
-    grid: int = 4
     antithetic: bool = False
 
     def __post_init__(self) -> None:
-        checks.choice("levels", self.levels, ("random", "grid"))
-        antithetic = checks.flag("antithetic", self.antithetic)
-        checks.set_fields(
-            self, antithetic=antithetic, grid=checks.whole("grid", self.grid, least=2)
-        )
-        if self.levels == "grid" and self.antithetic and self.grid % 2:
-            raise InputError(
-                f"antithetic levels come in pairs, grid is {self.grid}: give an even number"
-            )
+        checks.set_fields(self, antithetic=checks.flag("antithetic", self.antithetic))
 
     @property
     def traits(self) -> Traits:
@@ -115,8 +95,6 @@ class Owen(Sampling[Neighbourhoods]):
     @property
     def _group_size(self) -> int:
         """The sets behind one contribution."""
-        if self.levels == "grid":
-            return self.grid
         return 2 if self.antithetic else 1
 
     def _quantiles(
@@ -126,12 +104,8 @@ class Owen(Sampling[Neighbourhoods]):
 
         The mirror image takes 1 − u for every uniform number u, of the level and of the players.
         """
-        sets = self._group_size
-        drawn = sets // 2 if self.antithetic else sets
-        shifts = rng.random((groups, 1))
-        # Half of the quantiles lie below 1/2 in the antithetic form, their images above it.
-        quantiles = (np.arange(drawn) + shifts) / sets
-        thresholds = rng.random((groups, drawn, n_players))
+        quantiles = rng.random((groups, 1)) / self._group_size  # of a pair, below 1/2
+        thresholds = rng.random((groups, 1, n_players))
         if self.antithetic:
             quantiles = np.concatenate([quantiles, 1.0 - quantiles], axis=1)
             thresholds = np.concatenate([thresholds, 1.0 - thresholds], axis=1)
