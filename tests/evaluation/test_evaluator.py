@@ -71,7 +71,7 @@ def test_the_cache_is_bounded_and_the_count_is_what_was_computed():
         rng = np.random.default_rng(0)
         for _ in range(60):
             evaluate(evaluator, rng.random((30, 12)) < 0.5)
-            assert len(evaluator.cache) <= 2 * evaluator.cache.generation_size + 60
+            assert len(evaluator.cache) <= evaluator.cache.longest_round + 60
         assert evaluator.tally.evaluations == evaluator.tally.computed == len(game.asked)
         assert len(set(game.asked)) < len(game.asked)  # some were forgotten and paid for again
         assert game.asked.count((False,) * 12) == game.asked.count((True,) * 12) == 1

@@ -39,49 +39,41 @@ def _ends(n_players: int) -> list[bytes]:
 
 
 class Cache:
-    """Two generations of utilities by coalition; a full young one makes the older one go.
+    """Utilities by coalition; when there is no more room, all but v(∅) and v(N) are forgotten.
 
-    The generations change only between rounds, so that what is remembered does not depend on the
-    size of an engine's chunks. v(∅) and v(N), which every round may need, are never dropped.
+    That happens only between rounds, so that what is remembered does not depend on the size of an
+    engine's chunks.
     """
 
     def __init__(self, n_players: int, max_bytes: int) -> None:
         self.n_players = n_players
-        self.generation_size = max(1, max_bytes // (2 * entry_bytes(n_players)))
-        self._young: dict[bytes, float] = {}
-        self._old: dict[bytes, float] = {}
+        self.longest_round = max(1, max_bytes // (2 * entry_bytes(n_players)))
+        """The most coalitions of a round that is remembered: half of what there is room for"""
+        self._ends = _ends(n_players)
+        self._known: dict[bytes, float] = {}
 
     def __len__(self) -> int:
-        return len(self._young) + len(self._old)
+        return len(self._known)
 
     def get_many(self, keys: list[bytes]) -> list[float | None]:
         """Return the utilities of coalitions, None for those that are not remembered."""
-        if not self._old:
-            return list(map(self._young.get, keys))
-        return [self._young.get(key, self._old.get(key)) for key in keys]
+        return list(map(self._known.get, keys))
 
     def some(self, count: int) -> dict[bytes, float]:
         """Return up to `count` that are remembered: N first, ∅ never."""
-        empty, full = _ends(self.n_players)
-        keys = dict.fromkeys([full, *islice(self._young, count + 2)])
-        known = {key: self._young[key] for key in keys if key in self._young and key != empty}
+        empty, full = self._ends
+        keys = dict.fromkeys([full, *islice(self._known, count + 2)])
+        known = {key: self._known[key] for key in keys if key in self._known and key != empty}
         return dict(islice(known.items(), count))
 
     def update(self, entries: Mapping[bytes, float]) -> None:
         """Remember utilities."""
-        self._young.update(entries)
+        self._known.update(entries)
 
-    def start_generation(self) -> None:
-        """Start a new generation when the young one is full; called between rounds."""
-        if len(self._young) <= self.generation_size:
-            return
-        ends = _ends(self.n_players)
-        known = zip(ends, self.get_many(ends), strict=True)
-        self._old, self._young = self._young, {}
-        for key, value in known:
-            self._old.pop(key, None)
-            if value is not None:
-                self._young[key] = value
+    def make_room(self) -> None:
+        """Forget, where another round might not fit; called between rounds."""
+        if len(self._known) > self.longest_round:
+            self._known = {key: self._known[key] for key in self._ends if key in self._known}
 
     @property
     def complete(self) -> bool:
@@ -91,9 +83,7 @@ class Cache:
     def table(self) -> FloatArray:
         """Return all 2**n utilities, indexed by bit mask; only for a complete cache."""
         table = np.full(1 << self.n_players, np.nan)
-        for generation in (self._old, self._young):
-            index = [int.from_bytes(key, "little") for key in generation]
-            table[index] = list(generation.values())
+        table[[int.from_bytes(key, "little") for key in self._known]] = list(self._known.values())
         return table
 
 

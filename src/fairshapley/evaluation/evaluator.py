@@ -290,14 +290,14 @@ class Evaluator:
 
     def _remembers(self, draw: Draw) -> bool:
         """Whether a round stays in the cache: not when it would fill half of it or more."""
-        return self.noise is None and len(draw) <= self.cache.generation_size
+        return self.noise is None and len(draw) <= self.cache.longest_round
 
     def _parts(self, draw: Draw) -> Iterator[Part]:
         """Look a draw up, as a whole where it is remembered."""
         if self._looked_up is not None and self._looked_up[0] is draw:
             yield self._looked_up[1]
             return
-        self.cache.start_generation()
+        self.cache.make_room()
         count, remembers = len(draw), self._remembers(draw)
         step = count if remembers else PART_BYTES // entry_bytes(self.n_players)
         for start in range(0, max(1, count), max(1, step)):
