@@ -78,7 +78,6 @@ METHODS: list[fs.estimators.Estimator[Any, Any]] = [
     fs.Stratified(),
     fs.Owen(),
     fs.Owen(antithetic=True),
-    fs.Owen(levels="grid"),
     fs.Sobol(),
     fs.Orthogonal(),
     fs.UnbiasedKernelSHAP(),
