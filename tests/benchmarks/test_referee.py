@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.referee import board, pages, process, report, runner, scores
 from benchmarks.referee import methods as contenders
-from benchmarks.referee import pages, process, report, runner, scores
 from benchmarks.referee.games import TABLES, Glove, RefereeGame, SpanningTree, others, tables
 from benchmarks.referee.methods import CONTROL, DEFAULT
 from benchmarks.referee.voting import WeightedVoting
@@ -248,6 +248,25 @@ def test_the_report(families, kept, tmp_path):
     assert methods_page.startswith("# Methods\n")
     assert methods_page.endswith("\nafter\n")
     assert (tmp_path / "README.md").read_text() == "no markers\n"
+
+
+def test_the_board_has_all_results_and_an_estimator_of_ones_own(families, tmp_path, monkeypatch):
+    """It is one file; an estimator stands on it with a ratio to the default on the same runs."""
+    (tmp_path / "board_own.py").write_text("import fairshapley as fs\nwalks = fs.MonteCarlo()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(board, "families", lambda: families)
+    out = tmp_path / "board.html"
+    given = ["--own", "board_own:walks", "--repeats", "3", "--budgets", "10", "--out", str(out)]
+    board.main(given)
+    text = out.read_text(encoding="utf-8")
+    shown = json.loads(text.partition("const rows = ")[2].partition(";\n")[0])
+    (mine,) = [row for row in shown if row[:4] == ["board_own:walks", "yours", "small-10", 10.0]]
+    assert mine[6] < mine[5] < mine[7]
+    assert mine[5] > 1.5
+    written = (board.HERE / "results.csv").read_text(encoding="utf-8").splitlines()
+    averages = [row for row in shown if row[2].startswith(board.ALL)]
+    assert len(shown) == len(written) - 1 + 1 + len(averages)
+    assert "http" not in text.partition("<body>")[2]
 
 
 def test_the_process_reads_values_out_exactly():
