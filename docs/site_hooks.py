@@ -16,6 +16,11 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 DOCS = "docs/"
+# The README is read outside the repository too: its links are whole addresses.
+HOME = re.compile(
+    r"https://(?:github\.com/fairshapley/fairshapley/blob|"
+    r"raw\.githubusercontent\.com/fairshapley/fairshapley)/main/"
+)
 # Files at the top of the repository, and where they are in the site.
 TOP = {
     "README.md": "index.md",
@@ -66,7 +71,7 @@ def fit_links(markdown: str, path: str) -> str:
         target = posixpath.normpath(posixpath.join(here, link[2]))
         return link[1] + posixpath.relpath(place_in_site(target), there or ".") + link[3]
 
-    return LINK.sub(fitted, markdown)
+    return LINK.sub(fitted, HOME.sub("", markdown) if path == "README.md" else markdown)
 
 
 def part_lists(markdown: str) -> str:

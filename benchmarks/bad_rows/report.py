@@ -1,4 +1,4 @@
-"""The page of results, and its summary in the README."""
+"""The page of results, and its summary on the page of comparisons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.bad_rows import audit, calibration, runner
 from benchmarks.bad_rows.data import HARMS, SETS
 
 PAGE = Path(__file__).parent / "RESULTS.md"
-README = Path(__file__).parents[2] / "README.md"
+SUMMARY = Path(__file__).parents[2] / "docs" / "comparison.md"
 OURS = "fairshapley suspects"
 DISTANCE = "fairshapley suspects, distance"
 Row = dict[str, str]
@@ -28,13 +28,13 @@ def write() -> None:
     parts += [f"## {_title(harm)}\n\n{_table(rows, harm)}" for harm in HARMS]
     parts += [_removal(rows), _calibration(), _audit()]
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    text = README.read_text(encoding="utf-8")
+    text = SUMMARY.read_text(encoding="utf-8")
     start, end = (
         "<!-- written by python -m benchmarks.bad_rows report -->",
         "<!-- end of bad rows -->",
     )
     block = f"{start}\n\n{_summary(rows)}\n\n{end}"
-    README.write_text(
+    SUMMARY.write_text(
         re.sub(f"{re.escape(start)}.*?{re.escape(end)}", lambda _: block, text, flags=re.DOTALL),
         encoding="utf-8",
     )
@@ -283,7 +283,7 @@ def _audited(rows: list[Row]) -> str:
 
 
 def _summary(rows: list[Row]) -> str:
-    """A table for the README: means over the sets."""
+    """A table for the page of comparisons: means over the sets."""
     lines = ["| 20 % wrong labels, mean over 8 sets | F1 | AUC | seconds |", "|---|---|---|---|"]
     some = [row for row in rows if row["harm"] == "labels 20 %"]
     ranked = sorted(

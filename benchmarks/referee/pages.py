@@ -1,4 +1,4 @@
-"""The parts of README and docs that the referee writes, between their markers."""
+"""The parts of the documentation that the referee writes, between their markers."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def comparison(
     known: Mapping[str, Method],
     title: Mapping[str, str],
 ) -> str:
-    """The README's table: our default's errors and the best peer's."""
-    source = "[the referee](benchmarks/referee/RESULTS.md)"
+    """The table of the page on comparisons: our default's errors and the best peer's."""
+    source = "[the referee](../benchmarks/referee/RESULTS.md)"
     theirs = names_of(known, "shapiq", "pydvl")
     rows = []
     for budget in budgets_of(everywhere):

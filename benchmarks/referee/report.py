@@ -65,6 +65,7 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     checks = controls(board)
     target = root / HERE.relative_to(ROOT)
     pictures.tables(everywhere, target / "tables.png")
+    pictures.headline(everywhere, root / "docs" / "images" / "errors.png")
     pictures.others(others, title, target / "others.png")
     sections = [
         _head(),
@@ -82,7 +83,7 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     print(f"{_controls(checks)}\n\n{_by_method(everywhere, known)}")
     _write_csv(found, target / "results.csv")
     put(root / "docs" / "methods.md", which_method(found, known, title))
-    put(root / "README.md", comparison(everywhere, others, known, title))
+    put(root / "docs" / "comparison.md", comparison(everywhere, others, known, title))
 
 
 def _head() -> str:

@@ -33,6 +33,9 @@ def rows(folder):
 def test_clean_writes_suspects_and_a_page(rows, folder):
     done = run("clean", "rows.csv", "--target", "label", "--out", "s.csv", "--report", "s.html")
     assert done.exit_code == 0
+    assert "probably wrong" in done.stdout.splitlines()[0]
+    assert len(done.stdout.splitlines()) <= 25
+    done = run("clean", "rows.csv", "--target", "label", "--verbose")
     assert "probably wrong" in done.stdout
     assert "labels wrong on purpose" in done.stdout
     with (folder / "s.csv").open(newline="") as stream:

@@ -17,17 +17,18 @@ def test_terms_of_the_paper_are_behind_verbose_and_explained_there(folder):
     assert "standard error" in plain.stdout
     for term in ("fidelity", "contributions", "A1"):
         assert term not in plain.stdout
-    assert "it limits what is certified near zero" in plain.stderr
-    verbose = run("value", *DATA, "--budget", 300, "--verbose").stdout
+    verbose = run("value", *DATA, "--budget", 300, "--verbose")
+    assert "it limits what is certified near zero" in verbose.stderr
     for term in ("fidelity: ", "contributions: ", "ξ: ", "A1–A3: "):
-        assert term in verbose
+        assert term in verbose.stdout
 
 
 def test_the_terms_of_a_certificate_are_explained_where_they_stand(folder):
-    easy = run("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
+    aim = ("--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
+    easy = run("value", *DATA, *aim, "--verbose")
     words = " ".join(easy.stdout.split())
     assert "a player who adds nothing is valued within ±" in words
-    assert "the least (size + ξ)²/error²" in str(fs.estimate(fs.games.Airport(range(1, 15))))
+    assert "the least (size + ξ)²/error²" in words
 
 
 def test_exact_values_have_no_errors(folder):

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from docs.site_hooks import HOME
 from markdown.extensions.toc import slugify
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +55,8 @@ def blocks(page):
 
 def links(page):
     """The targets of links and images that are not addresses in the web."""
-    return [target for target in LINK.findall(prose_of(page)) if not target.startswith("http")]
+    prose = HOME.sub("", prose_of(page)) if page.name == "README.md" else prose_of(page)
+    return [target for target in LINK.findall(prose) if not target.startswith("http")]
 
 
 def anchors(page):

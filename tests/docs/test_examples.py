@@ -1,8 +1,10 @@
 """Code and numbers of the documentation: what is shown runs, and is what was measured."""
 
+import io
 import re
 import shlex
 import tomllib
+from contextlib import redirect_stdout
 
 import pytest
 import typer
@@ -12,6 +14,7 @@ import fairshapley as fs
 from fairshapley.cli.registry import app
 from fairshapley.demo import write_clinics
 from tests.cli.files import run
+from tests.docs.outputs import same_output
 from tests.docs.pages import ROOT, blocks, name_of, pages, text_of
 
 PROJECT = tomllib.loads(text_of(ROOT / "pyproject.toml"))
@@ -35,13 +38,20 @@ def test_sessions_are_run_by_pytest():
 def test_blocks_without_prompts_run_or_say_why_not(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # they may write files
     shared = {}
-    for block in PLAIN[name]:
+    found = blocks(ROOT / name)
+    for block, after in zip(found, [*found[1:], None], strict=True):
+        if block.language != "python":
+            continue
         if ">>>" in block.code:
             assert not block.marked, "a session is run, whatever the comment says"
             continue
         code = compile(block.code, name, "exec")
-        if not block.marked:
+        if block.marked:
+            continue
+        with redirect_stdout(io.StringIO()) as printed:
             exec(code, shared)  # noqa: S102 - the page is ours
+        if after is not None and after.language == "text":
+            assert same_output(after.code, printed.getvalue()), printed.getvalue()
 
 
 def commands():
@@ -74,28 +84,49 @@ def cells(line):
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def test_the_comparison_in_the_readme_is_what_was_measured():
+def test_the_comparison_is_what_was_measured():
     """Every number of the table is in the file that its row links to."""
-    section = text_of(ROOT / "README.md").split("## How it compares")[1].split("## ")[0]
-    rows = [cells(line) for line in section.splitlines() if line.startswith("| ")]
+    page = ROOT / "docs" / "comparison.md"
+    rows = [cells(line) for line in text_of(page).splitlines() if line.startswith("| ")]
     rows = [row for row in rows if "](" in row[-1]]  # without headings
     assert len(rows) >= 3
     for _, ours, theirs, source in rows:
-        measured = text_of(ROOT / re.search(r"\]\(([^)#]+)", source)[1])
+        measured = text_of(page.parent / re.search(r"\]\(([^)#]+)", source)[1])
         present = set(re.findall(r"\d[\d,.]*\d|\d", measured))
         numbers = re.findall(r"\d[\d,.]*\d|\d", f"{ours} {theirs}")
         assert numbers
         assert not [number for number in numbers if number not in present], (ours, theirs)
 
 
-def test_the_coverage_in_the_readme_is_that_of_the_benchmark():
+def test_the_readme_says_what_was_measured():
+    """Its one number of the comparison: the smallest and the largest ratio on the tables."""
+    rows = [
+        line
+        for line in text_of(ROOT / "docs" / "comparison.md").splitlines()
+        if line[:6] == "| mean"
+    ]
+    ratios = [float(cells(row)[2].split()[0]) for row in rows]
+    assert f"{int(min(ratios))} to {round(max(ratios))} times" in text_of(ROOT / "README.md")
+
+
+def test_the_coverage_on_the_page_is_that_of_the_benchmark():
     results = text_of(ROOT / "benchmarks" / "efficiency" / "RESULTS.md")
     table = results.split("## Calibration")[1].split("\n## ")[0]
     heading, _, *rows = [cells(line) for line in table.splitlines() if line.startswith("|")]
     rows = [row for row in rows if int(row[heading.index("per player")]) >= 30]
     found = [row[heading.index("coverage of 95 % intervals")] for row in rows]
     lowest, highest = min(found, key=float), max(found, key=float)
-    assert f"{lowest} to {highest}" in text_of(ROOT / "README.md")
+    assert f"{lowest} to {highest}" in text_of(ROOT / "docs" / "comparison.md")
+
+
+def test_the_readme_is_short_and_reads_outside_the_repository():
+    readme = text_of(ROOT / "README.md")
+    assert readme.count("\n") <= 150
+    targets = re.findall(r"\]\(([^)]+)\)", readme)
+    assert len(targets) > 20
+    assert all(target.startswith("https://") for target in targets)
+    assert PROJECT["project"]["urls"]["Source"] in readme
+    assert "..." not in readme
 
 
 def test_the_citation_is_complete():
@@ -112,7 +143,7 @@ def test_the_citation_is_complete():
     assert len(paper["authors"]) == 5
 
 
-def test_the_readme_begins_with_commands_that_work_in_a_clone(tmp_path, monkeypatch):
+def test_commands_of_the_readme_work_in_a_clone(tmp_path, monkeypatch):
     readme = text_of(ROOT / "README.md")
     first = readme.split("```console\n")[1].split("```")[0]
     make, own = [line.removeprefix("$ ") for line in first.splitlines()]

@@ -1,7 +1,6 @@
 """Shell examples of the documentation run, in order, in a folder of their own."""
 
 import csv
-import doctest
 import re
 import shlex
 from pathlib import Path
@@ -9,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.files import run
+from tests.docs.outputs import same_output
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-CHECKER = doctest.OutputChecker()
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def steps(page):
@@ -48,9 +46,9 @@ def run_page(name, folder):
         assert program == "fairshapley"
         done = run(*arguments)
         assert done.exit_code == 0, (text, done.stderr)
-        # Notes come before results, as they do on a terminal.
-        printed = done.stderr + done.stdout
-        assert CHECKER.check_output(expected, printed, FLAGS), f"{text}\n{printed}"
+        # The files that were written are named last, as they are on a terminal.
+        printed = done.stdout + done.stderr
+        assert same_output(expected, printed), f"{text}\n{printed}"
         commands += 1
     assert commands == count
     for file in files:

@@ -63,6 +63,8 @@ def named(path):
     assert parts[0] == "fairshapley"
     thing = fs
     for part in parts[1:]:
+        if ismodule(thing) and not hasattr(thing, part):
+            import_module(f"{thing.__name__}.{part}")
         thing = getattr(thing, part)
     return thing
 

@@ -57,7 +57,8 @@ class DataOptions(FileOptions):
     metric: str | None = data_option(
         None,
         "accuracy, log_loss, f1 or auc for classes; r2, rmse, mae or neg_mse for "
-        "numbers, errors with a minus; or a scorer of scikit-learn. By default accuracy or r2.",
+        "numbers, errors with a minus; a scorer of scikit-learn; or a function of (y, predictions) "
+        "as package:function (its code is run). By default accuracy or r2.",
     )
     group_by: str | None = data_option(
         None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
@@ -159,6 +160,10 @@ AsJson = Annotated[
     bool, output_option(..., "Print one JSON object and nothing else.", name="--json")
 ]
 Quiet = Annotated[bool, output_option(..., "No notes, no progress.", name="--quiet")]
+Verbose = Annotated[
+    bool,
+    output_option(..., "Print notes, errors and the paper's terms too.", name="--verbose"),
+]
 
 
 @dataclass(frozen=True)
@@ -268,9 +273,7 @@ class OutputOptions:
     pool: Pool = None
     as_json: AsJson = False
     quiet: Quiet = False
-    verbose: bool = output_option(
-        False, "Print the paper's terms too (fidelity, contributions), explained.", name="--verbose"
-    )
+    verbose: Verbose = False
 
 
 def changed_options(group: Any) -> set[str]:

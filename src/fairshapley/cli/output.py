@@ -10,21 +10,22 @@ from typing import Any
 
 import typer
 
+from fairshapley._basics.text import several
 from fairshapley.cli.exits import INTERRUPTED, NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_payout, print_shown
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.levels import DELTA, EPSILON1
-from fairshapley.results.console import summary
+from fairshapley.results.console import answer, summary
 from fairshapley.results.pairs import pairs_list
 from fairshapley.results.payouts import Payout
 from fairshapley.results.result import Result
 from fairshapley.results.tables import shown_table, values_columns, write_values
 from fairshapley.stopping import Decided, Fair
 
-# More players than these are shown as the first and the last.
-MOST_ROWS = 40
+# Of more than 15 players the first and the last are shown; with --verbose of more than 40.
+FIRST, LAST, HALF = 10, 4, 20
 # What `--verbose` says of the terms that it uses.
 WORDS = (
     "contributions: the samples that a value is the average of, each what the player added once",
@@ -128,10 +129,9 @@ def finish(
             payout = divided if isinstance(divided, str) else divided.to_dict()
             print_json(found | {"payout": payout})
             return
-        certified = fair is not None and certificate.holds
-        stated = [certificate.statement] if output.verbose or certified else []
-        print_result(result, stated, verbose=output.verbose)
-        print_payout(divided)
+        asked = None if fair is None else certificate
+        print_result(result, asked, [certificate.statement], verbose=output.verbose)
+        print_payout(divided, verbose=output.verbose)
 
     values: File = ("values", output.out, lambda path: write_values(result, path, delta))
     give_answer([values, ("report", output.report, report)], show, quiet=output.as_json)
@@ -156,14 +156,21 @@ def _divided(result: Result, pool: str | None, epsilon1: float, delta: float) ->
         return f"no payout: {error}"
 
 
-def print_result(result: Result, stated: Sequence[str], *, verbose: bool) -> None:
-    """Print the values, what the run did, what holds, and the certificate that was asked for."""
-    shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
-    table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
-    said = [*summary(result, terms=verbose), *stated]
-    if verbose and not result.exact:
-        said += WORDS
-    print_shown(f"{result.semivalue.capitalize()} values{shown}", *table, said)
+def print_result(
+    result: Result, asked: Certificate | None, stated: Sequence[str], *, verbose: bool
+) -> None:
+    """Print the answer, then the values, then how they were made; the rest where it is wanted."""
+    first, last = (HALF, HALF) if verbose else (FIRST, LAST)
+    table = shown_table(result, first, last, terms=verbose)
+    title, made, stopped, *rest = summary(result)
+    said = [f"{title}; {made}; {stopped}"]
+    said += [f"warning: {warning}" for warning in result.warnings[1:]]
+    if verbose:
+        said += [*rest, *stated, *(() if result.exact else WORDS)]
+    else:
+        notes = several(len(result.notes), "note")
+        said.append(f"--verbose shows {notes}, all that is certain, and the paper's terms")
+    print_shown(answer(result, asked), *table, said)
 
 
 def result_object(

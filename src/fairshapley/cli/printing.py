@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -115,42 +116,42 @@ def emit(text: str) -> None:
 
 
 def print_shown(
-    title: str,
+    answer: Iterable[str],
     headings: Sequence[str],
     rows: Sequence[Sequence[str]],
     said: Iterable[str] = (),
     *,
     texts: bool = False,
 ) -> None:
-    """Print a table, and under it sentences; the terminal folds both.
+    """Print the answer, a table, and under it sentences; the terminal folds them all.
 
     The first cell of a row is a name, the others are numbers, or `texts` too.
     """
     console = Console(file=results())
     if not console.is_terminal:
         console = Console(file=results(), width=WIDTH)
-    table = Table(title=Text(title))
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for place, heading in enumerate(headings):
         left = texts or not place
         table.add_column(Text(heading), justify="left" if left else "right", overflow="fold")
     for row in rows:
         # Names come from the data.
         table.add_row(*(Text(one_line(cell, LONGEST)) for cell in row))
-    console.print(table, highlight=False)
-    for line in said:
-        console.print(Text(line), soft_wrap=True, highlight=False)
+    for part in (*map(Text, answer), Text(), table, *map(Text, said)):
+        console.print(part, soft_wrap=part is not table, highlight=False)
 
 
-def print_payout(divided: Payout | str) -> None:
+def print_payout(divided: Payout | str, *, verbose: bool) -> None:
     """Print who gets what, and what that hangs on; or why there is no payout."""
     if isinstance(divided, str):
         if divided:
             emit(divided)
         return
-    print_shown(divided.headline(), *divided.shown(), [*divided.notes, *divided.findings])
+    answer, rest = divided.said()
+    print_shown(answer, *divided.shown(), rest if verbose else ["--verbose says more"])
     headings, rows, said = divided.hanging()
     if rows:
-        print_shown("What the amounts hang on", headings, rows, said)
+        print_shown(["What the amounts hang on"], headings, rows, said)
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -48,14 +48,13 @@ from fairshapley.runs.calls import estimate, kind_of_value, resolve_method, run_
 from fairshapley.runs.setup import opened_journal
 from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tables import TabularGame
+from fairshapley.tables.building import XI_OF_SHARES
 
 KNN, LOO = "knn", "loo"
 """The methods that sample nothing: exact values for nearest neighbours; leave-one-out"""
 NEIGHBOURS = 5
 LOO_NOTE = "method loo: what is lost without each player; players that replace each other get 0"
 KNN_NOTE = "method knn, the {} nearest neighbours in place of the model and the metric"
-# The paper's ξ for accuracies.
-XI_OF_SHARES = 1e-3
 BELOW_XI = "it limits what is certified near zero; payouts divide by the values as they are"
 # Metrics that payments may hang on, for numbers and for classes.
 OTHER_METRICS = (("r2", "mae", "rmse"), ("accuracy", "auc", "log_likelihood"))
@@ -286,10 +285,10 @@ def value_game(
     """
     given, taken = run_settings(run, game, unions)
     notes = (*notes, *taken)
-    show_notes(notes, quiet=output.quiet)
+    show_notes(notes, verbose=output.verbose)
     announce(forecast(game, **given), run, quiet=output.quiet, shorter=shorter)
     tolerance = chosen_xi(game, run)
-    show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
+    show_notes((f"{tolerance.sentence}; {BELOW_XI}",), verbose=output.verbose)
     with recorded(inputs=inputs, notes=(*notes, tolerance.sentence)):
         result = estimate(
             game,
@@ -319,7 +318,7 @@ def examine(made: TabularGame, data: DataOptions) -> Callable[..., Result]:
 
 
 def computed(
-    made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool, why: str = ""
+    made: TabularGame, data: DataOptions, run: RunOptions, *, verbose: bool, why: str = ""
 ) -> Result:
     """The values of a method that computes them, without sampling: knn or loo."""
     _check_computed(data, run)
@@ -328,7 +327,7 @@ def computed(
     if run.method == LOO:
         notes = (*made.notes, LOO_NOTE)
         check_places(run)
-        show_notes(notes, quiet=quiet)
+        show_notes(notes, verbose=verbose)
         with recorded(inputs=inputs, notes=notes):
             return leave_one_out_result(game, engine=run.engine, journal=run.journal, xi=xi)
     k = whole("--option k", run.method_options.get("k", NEIGHBOURS))
@@ -339,7 +338,7 @@ def computed(
     said = f"{KNN_NOTE.format(k)}; no rows are worth {worth}"
     because = (why,) if why else ()
     notes = (*made.notes_on_rows, f"{several(game.n_players, 'player')}; {said}", *because)
-    show_notes(notes, quiet=quiet)
+    show_notes(notes, verbose=verbose)
     with recorded(inputs=inputs, notes=notes):
         if task == "regression":
             centre = float(np.mean(answers))

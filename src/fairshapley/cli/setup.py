@@ -148,7 +148,7 @@ def load_result(file: Path, run: int | None = None) -> Result:
     return Result.load(file)
 
 
-def show_notes(notes: Sequence[str], *, quiet: bool) -> None:
+def show_notes(notes: Sequence[str], *, verbose: bool) -> None:
     """Print what was decided on standard error."""
-    for note in notes if not quiet else ():
+    for note in notes if verbose else ():
         say(f"note: {one_line(note, LONGEST)}")

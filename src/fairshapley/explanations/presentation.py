@@ -35,14 +35,15 @@ def sentences(found: Attributions) -> tuple[str, list[str]]:
         for place, row in enumerate(found.rows[:SHOWN_ROWS])
         for name, at in named
     ]
+    overall = []
     if len(found.rows) > SHOWN_ROWS:
         lines.append(f"… {several(len(found.rows) - SHOWN_ROWS, 'more row')}")
     if len(found.rows) > 1 and found.kind == "columns":
         for name, at in named:
             means = found.importance()[found.index(at)]
             shown = [f"{who} {means[player]:.3g}" for player, who in _largest(found, 0, means)]
-            lines.append(f"mean |value| over the rows{name}: {', '.join(shown)}")
-    return f"values of {players} for the predictions of {rows}, {how}", lines
+            overall.append(f"mean |value| over the rows{name}: {', '.join(shown)}")
+    return f"values of {players} for the predictions of {rows}, {how}", [*overall, *lines]
 
 
 def _largest(found: Attributions, place: int, values: FloatArray) -> list[tuple[int, str]]:

@@ -60,15 +60,15 @@ class Findings:
     def grades(self) -> tuple[str, ...]:
         """What each player does: "clearly helps", "clearly hurts", "no effect" or "unclear".
 
-        A value is clear where the 95 % interval of this value alone leaves zero out; where a model
-        gives the values, from `CLEAR` standard errors on.
+        A value is clear where its sign is known, or the 95 % interval of this value alone leaves
+        zero out; where a model gives the values, from `CLEAR` standard errors on.
         """
         found = self.certificate.evidence
         widths = np.zeros(found.n_players) if found.exact else self.single_widths(GRADE_DELTA)
         if widths is None:
             by_model = found.modelled and not found.obstacle
             widths = CLEAR * found.standard_errors if by_model else np.full(found.n_players, np.inf)
-        clear = np.abs(found.values) > widths
+        clear = (np.abs(found.values) > widths) | (self.decisions.signs() != 0)
         unclear = "no effect" if found.exact else "unclear"
         words = np.where(found.values > 0, "clearly helps", "clearly hurts")
         return tuple(np.where(clear, words, unclear).tolist())
@@ -82,6 +82,23 @@ class Findings:
         return half_widths(
             found.evidence, level, found.bound, together=False, sequential=found.sequential
         )
+
+    def brief(self) -> str:
+        """Return what is certain in one sentence, or the first reason why nothing is."""
+        found = self.certificate.evidence
+        if found.exact:
+            return "All values are exact."
+        if self.doubts:
+            return f"Nothing is certified: {self.doubts[0]}."
+        signs = self.decisions.signs()
+        below = [int(player) for player in np.argsort(found.values) if signs[player] < 0]
+        who = f" ({found.all_named(below, NAMED)})" if below else ""
+        said = [f"{int((signs > 0).sum()):,} values are positive", f"{len(below):,} negative{who}"]
+        if unknown := int((signs == 0).sum()):
+            said.append(f"the signs of {unknown:,} are not known")
+        said.append(f"the highest is {self._candidates(self.decisions.top(1).candidates)}")
+        chance = f"With a probability of at least {1 - self.certificate.delta:.6g}"
+        return f"{chance}, {', '.join(said)}."
 
     def sentences(self) -> list[str]:
         """Return all of it in words, with the names of players."""

@@ -12,20 +12,21 @@ from fairshapley.fairness.levels import DELTA, LARGE_XI
 from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.pairs import pair_sentences
 from fairshapley.results.tables import shown_table
-from fairshapley.results.test_set import both_errors
+from fairshapley.results.test_set import another_set, both_errors
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
+    from fairshapley.fairness.certificate import Certificate
     from fairshapley.results.result import Result
 
 
-# What `print` shows: the highest and the lowest values, and no more lines than these in all.
-FIRST_ROWS, LAST_ROWS, MOST_LINES = 5, 2, 15
+# What `print` shows: the highest and the lowest values.
+FIRST_ROWS, LAST_ROWS = 5, 2
 LONGEST_NAME = 40
 
 
 def overview(result: Result) -> list[str]:
-    r"""Return what `print` shows: the values first, then what holds, in at most 15 lines.
+    r"""Return what `print` shows: the values first, then what is certain, in at most 15 lines.
 
     Examples
     --------
@@ -34,23 +35,59 @@ def overview(result: Result) -> list[str]:
     Shapley values of 2 players, exact
       1  +3
       0  +2
+    All values are exact.
     4 evaluations; seed ...; stopped: every coalition was evaluated: the values are exact
     """
-    title, made, stopped, *said = summary(result)
-    _, rows = shown_table(result, FIRST_ROWS, LAST_ROWS, terms=False)
-    grades = dict(zip(result.names(), result.findings().grades, strict=True))
+    title, made, stopped, *_ = summary(result)
+    headings, rows = shown_table(result, FIRST_ROWS, LAST_ROWS, terms=False)
     names = [one_line(name, LONGEST_NAME) for name, *_ in rows]
     widths = max(map(len, names)), max(len(row[1]) for row in rows)
     lines = []
     for name, row in zip(names, rows, strict=True):
-        error = f" ± {row[-1]}" if not result.exact and row[-1] else ""
-        grade = grades.get(row[0], "") if not result.exact else ""
+        cells = dict(zip(headings, row, strict=True))
+        error = f" ± {cells['standard error']}" if cells.get("standard error") else ""
+        grade = cells.get("effect", "")
         lines.append(f"  {name:<{widths[0]}}  {row[1]:<{widths[1]}}{error}  {grade}".rstrip())
-    said = [f"{made}; {stopped}", *said, *result.notes]
-    left = MOST_LINES - 1 - len(lines)
-    if len(said) > left:
-        said = [*said[: left - 1], f"{len(said) - left + 1} more: result.findings(), result.notes"]
-    return [title, *lines, *said]
+    return [title, *lines, *answer(result, None)[1:], f"{made}; {stopped}"]
+
+
+def answer(result: Result, wanted: Certificate | None) -> list[str]:
+    """Return the answer in three sentences: the highest and the lowest, what is certain, a hint.
+
+    Parameters
+    ----------
+    result
+        The result to tell of.
+    wanted
+        The certificate that was asked for.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.TableGame([0, 1, 2, 5], player_names=["Ann", "Bob"])
+    >>> answer(fs.exact(game), None)
+    ['“Bob” has the highest value (3), “Ann” the lowest (2).', 'All values are exact.']
+    """
+    values, findings = np.nan_to_num(result.values), result.findings()
+    high, low = (
+        (result.evidence.named(int(player)), number(values[player]))
+        for player in (values.argmax(), values.argmin())
+    )
+    first = f"{high[0]} has the highest value ({high[1]}), {low[0]} the lowest ({low[1]})."
+    if result.n_players == 1 or high[1] == low[1]:
+        first = f"All values are {high[1]}."
+    certain, hints = findings.brief(), list(result.warnings[:1])
+    if wanted is not None and not result.exact:
+        chance = f"Certified with a probability of at least {1 - wanted.delta:.6g}"
+        hints.append(certain)
+        certain = f"{chance}: {wanted.tolerance}"
+        if wanted.reason:
+            certain = f"Not certified at ε1 = {wanted.epsilon1:.6g}: {wanted.reason}"
+            hints.insert(0, findings.sentences()[-1])
+    if result.run.replicates is not None:
+        reach = number(another_set(result.run.replicates, findings.certificate.delta).max())
+        hints.append(f"Another test set of the same size could move values by up to ± {reach}")
+    return [f"{said[0].upper()}{said[1:].rstrip('.')}." for said in (first, certain, *hints)][:3]
 
 
 def summary(result: Result, *, terms: bool = True) -> list[str]:
@@ -96,7 +133,7 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
         lines += findings.sentences()
         stated = findings.certificate
         if not stated.holds and (more := money(result, stated.needed)):
-            lines.append(f"so many evaluations cost about {more}")
+            lines.append(f"This would cost about {more}.")
     lines += pair_sentences(result)
     lines.append(both_errors(result, result.run.asked.get("delta", DELTA)))
     return [line for line in lines if line]

@@ -124,7 +124,7 @@ def shown_table(
         "player": list(result.names()),
         "value": [_shown(value, "+.5g") for value in result.values],
     }
-    if counts is not None and max(counts) > 1:
+    if counts is not None and max(counts) > 1 and (terms or result.exact):
         columns["rows"] = [f"{count:,}" for count in counts]
     if not result.exact:
         columns["standard error"] = [_shown(error) for error in result.standard_errors]
@@ -132,7 +132,9 @@ def shown_table(
             columns["contributions"] = [f"{count:,}" for count in result.counts]
             columns["fidelity"] = [_shown(score) for score in result.fidelity()]
     if of_test is not None:
-        columns["test set error"] = [_shown(error) for error in of_test]
+        columns["test-set error"] = [_shown(error) for error in of_test]
+    if not result.exact:
+        columns["effect"] = list(result.findings().grades)
     rows: list[Sequence[str]] = list(zip(*columns.values(), strict=True))
     # NaN, a value not known yet, comes last.
     order = (-result.values).argsort(kind="stable")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -13,14 +14,22 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.preprocessing import StandardScaler
 
 from fairshapley._basics.checks import choice
-from fairshapley._basics.text import quoted, several
+from fairshapley._basics.text import one_line, quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.fitting import task_of
+from fairshapley.games.data.scoring import Scorer
 from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
 from fairshapley.tables.copies import copied_rows, find_copies, find_remarks, merged_players
-from fairshapley.tables.models import DEFAULT_MODEL, OF_ANY_SCALE, TASKS, Task, make_model
+from fairshapley.tables.models import (
+    DEFAULT_MODEL,
+    OF_ANY_SCALE,
+    TASKS,
+    Task,
+    imported_object,
+    make_model,
+)
 from fairshapley.tables.preprocessing import Preprocessor
 from fairshapley.tables.reading import arrow_table, check_typos, row_labels
 from fairshapley.tables.splitting import sample_rows, split_table
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DEFAULT_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
+# The paper's ξ for accuracies.
+XI_OF_SHARES = 1e-3
 PRECISIONS = {"double": None, "single": "float32"}
 
 
@@ -44,12 +55,31 @@ class TabularGame:
     labels: tuple[str, ...] | None
     """The class of each player that is a row; None for groups and for numbers"""
     metric: str
+    """The name of the metric"""
     feature_names: tuple[str, ...]
     """A name for each column of `features`"""
     test_numbers: tuple[int, ...]
     """The number of each test row in its file, from 1"""
     unions: tuple[str, ...] | None = None
     """The union of each player, see `union_by` of `table_game`"""
+
+    @cached_property
+    def xi(self) -> float:
+        """The tolerance near zero that the shell takes, in the unit of the metric.
+
+        0.001 for metrics from 0 to 1; otherwise |v(N) − v(∅)|/n, an equal share of what the rows
+        add, which takes two evaluations.
+
+        Examples
+        --------
+        >>> rows = {"x": [1.0, 2.0, 3.0, 4.0], "price": [10.0, 20.0, 30.0, 40.0]}
+        >>> table_game(rows, "price", test=rows, metric="mae", model="ridge").xi > 0.001
+        True
+        """
+        if self.game.value_range == (0.0, 1.0):
+            return XI_OF_SHARES
+        empty, full = self.game(np.repeat([[False], [True]], self.game.n_players, axis=1))
+        return abs(float(full - empty)) / self.game.n_players
 
     @property
     def features(self) -> FloatArray:
@@ -100,7 +130,7 @@ def table_game(
     test: Any = None,
     model: Any = "auto",
     task: str = "auto",
-    metric: str | None = None,
+    metric: str | Scorer | Callable[[Any, Any], float] | None = None,
     group_by: str | None = None,
     union_by: str | None = None,
     names: str | None = None,
@@ -135,7 +165,8 @@ def table_game(
     task
         "classification", "regression", or "auto": by the model, else by the target.
     metric
-        As in `DataGame`; by default "accuracy", or "r2".
+        As in `DataGame`; by default "accuracy", or "r2". A function of (y, predictions) may be
+        given as "package:function" too; more is better.
     group_by
         A column whose values are the players; it is no feature.
     union_by
@@ -226,7 +257,7 @@ def table_game(
     x, x_test = (fitted.encode(part.table, part.what) for part in (rows, scored))
     counting, counting_test = _weights(rows, scored, weights, notes)
     notes.extend(_shared_rows((x, y), (x_test, y_test), drawn=test is None))
-    wanted = metric or DEFAULT_METRIC[kind]
+    wanted, name = _metric(metric or DEFAULT_METRIC[kind])
     game = DataGame(
         chosen,
         (x, y, counting),
@@ -242,8 +273,9 @@ def table_game(
     )
     constant = game.empty_value == game.constant_value
     on_game = [
-        f"{several(game.n_players, 'player')}; utility: {wanted} of {game.model!r} on the test "
-        f"rows; coalitions are fitted {'many' if game.vectorised else 'one'} at a time",
+        f"{several(game.n_players, 'player')}; utility: {name} of "
+        f"{one_line(repr(game.model), 60)} on the test rows; coalitions "
+        f"are fitted {'many' if game.vectorised else 'one'} at a time",
         f"with no training rows the score is {game.empty_value:.6g}, "
         f"{'that of the best constant prediction on the test rows' if constant else 'as given'}",
     ]
@@ -261,13 +293,21 @@ def table_game(
         tuple(notes),
         tuple(on_game),
         tuple(map(str, y)) if is_rows else None,
-        wanted,
+        name,
         fitted.feature_names,
         tuple(scored.numbers.tolist()),
         None
         if union_by is None
         else _unions(rows, union_by, players, list(game.player_names or ())),
     )
+
+
+def _metric(wanted: Any) -> tuple[Any, str]:
+    """Return the metric, imported where a place names it, and its name."""
+    if isinstance(wanted, str) and ":" in wanted:
+        wanted = imported_object(wanted, "metric")
+    name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "score")
+    return wanted, one_line(name, 60)
 
 
 def _unions(

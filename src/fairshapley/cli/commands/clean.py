@@ -11,13 +11,14 @@ from fairshapley.cli.options import (
     FileOptions,
     Quiet,
     Report,
+    Verbose,
     data_option,
     output_option,
     run_option,
 )
 
 # Suspects that are printed.
-FEW = 20
+FEW = 10
 
 
 def clean_table(
@@ -45,6 +46,7 @@ def clean_table(
     report: Report = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Find rows whose label is probably wrong, with a probability for each.
 
@@ -86,11 +88,12 @@ def clean_table(
             facts = {"sentences": found.sentences(rows), "suspects": first, "review": len(rows)}
             print_json(facts | ({} if grouped is None else {"groups": grouped}))
             return
-        if grouped is not None:
-            print_shown(f"by {group_by}", *as_lines(grouped), texts=True)
         # The other columns are in the file and in the report.
-        brief = found.shown(FEW, IN_BRIEF)
-        print_shown("the first suspects", *brief, found.sentences(rows), texts=True)
+        brief = found.shown(2 * FEW if verbose else FEW, IN_BRIEF)
+        answer, rest = found.sentences(rows)[:3], found.sentences(rows)[3:]
+        print_shown(answer, *brief, rest if verbose else ["--verbose says more"], texts=True)
+        if grouped is not None:
+            print_shown([f"by {group_by}"], *as_lines(grouped), texts=True)
 
     page = partial(found.report, title=data.train.name, rows=rows, by=group_by)
     files: list[File] = [

@@ -81,14 +81,14 @@ def compare_methods(
     )
     exact = "the truth is exact: every coalition was evaluated"
     notes = [*made.notes, exact if truth is None else f"the truth is {truth}", tolerance.sentence]
-    show_notes(notes, quiet=quiet)
+    show_notes(notes, verbose=not quiet)
     rows = comparison.rows()
 
     def show(_written: object) -> None:
         if as_json:
             print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
         else:
-            print_shown(f"{repeats} runs of each method, budget {spent:,}", *comparison.shown())
+            print_shown([f"{repeats} runs of each method, budget {spent:,}"], *comparison.shown())
 
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     table: File = ("table", out, lambda path: write_whole(path, csv_bytes(columns)))

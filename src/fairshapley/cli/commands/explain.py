@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, run_option
+from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, Verbose, run_option
 
 # What the encoding of a table adds to the name of a column.
 _ADDED = re.compile(r" = '.*'$| is missing$| is rare$| topic \d+$", re.DOTALL)
@@ -20,6 +20,7 @@ def explain_table(
     out: CsvOut = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Explain predictions: what each column adds to them, row by row (P4 of the paper).
 
@@ -43,7 +44,7 @@ def explain_table(
     seed = root_seed(seed)
     check_files((data.train, data.test), (out, (".csv",)))
     made = load_game(data)
-    show_notes(made.notes_on_rows, quiet=quiet)
+    show_notes(made.notes_on_rows, verbose=verbose)
     groups: dict[str, list[str]] = {}
     for name in made.feature_names:
         groups.setdefault(_ADDED.sub("", name), []).append(name)

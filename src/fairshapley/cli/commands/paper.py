@@ -33,7 +33,7 @@ def list_experiments() -> None:
         for name, one in EXPERIMENTS.items()
     ]
     headings = ("name", "what it shows", "in the paper", "scenarios")
-    print_shown("", headings, rows, texts=True)
+    print_shown((), headings, rows, texts=True)
 
 
 @paper_app.command("run", cls=Command)

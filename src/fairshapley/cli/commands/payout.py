@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Literal, cast
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1, Saved, output_option
+from fairshapley.cli.options import (
+    AsJson,
+    CsvOut,
+    DeltaOfRun,
+    Epsilon1,
+    Saved,
+    Verbose,
+    output_option,
+)
 from fairshapley.cli.printing import print_json, print_payout
 
 NEGATIVE = ("zero", "charge")
@@ -27,6 +35,7 @@ def divide_sum(
         None, "Write a page for each player into this folder, without the others' amounts.", "DIR"
     ),
     as_json: AsJson = False,
+    verbose: Verbose = False,
 ) -> None:
     """Divide a sum by the values of a saved result, to the cent.
 
@@ -52,7 +61,7 @@ def divide_sum(
         if as_json:
             print_json(divided.to_dict())
         else:
-            print_payout(divided)
+            print_payout(divided, verbose=verbose)
 
     write = partial(write_letters, result, divided)
     files: list[File] = [("amounts", out, divided.to_csv), ("letters", letters, write)]

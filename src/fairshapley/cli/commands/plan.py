@@ -34,7 +34,7 @@ def plan_run(
 
     made = load_game(data)
     given, notes = run_settings(run, made.game, made.unions)
-    show_notes((*made.notes, *notes), quiet=quiet)
+    show_notes((*made.notes, *notes), verbose=not quiet)
     tolerance = chosen_xi(made.game, run)
     wanted = True if pilot is None else pilot
     planned = forecast(made.game, pilot=wanted, xi=tolerance.xi, **given)

@@ -48,9 +48,9 @@ def value_table(
     made = load_game(data)
     if why := too_many_rows(data, run, made.game):
         run = replace(run, method=KNN)
-        show_notes(SHORTER_ROWS[1:], quiet=output.quiet)
+        show_notes(SHORTER_ROWS[1:], verbose=not output.quiet)
     if run.method in (KNN, LOO):
-        result = computed(made, data, run, quiet=output.quiet, why=why)
+        result = computed(made, data, run, verbose=output.verbose, why=why)
         finish(result, output, labels=made.labels, title=title)
         return
     value_game(

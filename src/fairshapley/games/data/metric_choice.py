@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from fairshapley._basics import checks
 from fairshapley._basics.text import near_miss
@@ -64,19 +64,36 @@ def _scorer(metric: Any) -> Scorer:
         raise InputError(
             f"unknown metric {metric!r}",
             remedy=f"use {', '.join(map(repr, METRICS))}, 'log_loss', another "
-            "name of a scorer of scikit-learn, or in Python a function scorer(model, X, y)"
+            "name of a scorer of scikit-learn, or a function of (y, predictions)"
             + near_miss(metric, [*METRICS, *get_scorer_names()]),
         )
     if isinstance(metric, type) or not callable(metric):
         raise InputError(
-            "must be a name or a function scorer(model, X, y)", parameter="metric", received=metric
+            "must be a name or a function of (y, predictions) or (model, X, y)",
+            parameter="metric",
+            received=metric,
         )
-    if isinstance(metric, FunctionType) and metric.__module__.startswith("sklearn.metrics."):
+    if isinstance(metric, FunctionType) and str(metric.__module__).startswith("sklearn.metrics."):
         raise InputError(
             f"{metric.__name__} is not a scorer(model, X, y): give "
             f"sklearn.metrics.make_scorer({metric.__name__})"
         )
-    return metric
+    # (y, predictions), as most people write a metric of their own; more is better.
+    return (
+        make_scorer(metric) if isinstance(metric, FunctionType) and _takes_two(metric) else metric
+    )
+
+
+def _takes_two(metric: FunctionType) -> bool:
+    """Whether a function has two parameters without defaults.
+
+    Examples
+    --------
+    >>> _takes_two(lambda y, predictions: 0.0), _takes_two(lambda model, x, y: 0.0)
+    (True, False)
+    """
+    given = signature(metric).parameters.values()
+    return sum(each.default is each.empty for each in given) == 2
 
 
 def takes_weights(scorer: Scorer) -> bool:

@@ -6,14 +6,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import block_html, names_table_html, sentences_html
+from fairshapley._basics.text import block_html, names_table_html, one_line, sentences_html
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, csv_bytes, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Negative: TypeAlias = Literal["zero", "charge"]
 
@@ -129,27 +132,62 @@ class Payout:
         """
         write_whole(as_path(path), csv_bytes(self._columns()))
 
+    def plot(self, axes: Axes | None = None, *, most: int = 40) -> Axes:
+        """Draw what each player gets, with the bands of estimation and of the test set.
+
+        Parameters
+        ----------
+        axes, most
+            Where to draw; how many players, those who get most.
+        """
+        from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, new_axes
+
+        order = self.order()[:most]
+        places, amounts = range(len(order)), [float(self.amounts[player]) for player in order]
+        axes = new_axes(axes, height=max(2.0, 1.4 + 0.3 * len(order)))
+        colours = [ORANGE if amount < 0 else BLUE for amount in amounts]
+        axes.barh(places, amounts, color=colours, alpha=0.7)
+        for low, high, colour, width, what in (
+            (self.test_lower, self.test_upper, GREY, 5, "by other test rows"),
+            (self.lower, self.upper, "black", 1, "by true values"),
+        ):
+            if low is not None and high is not None:
+                left, right = ([float(end[player]) for player in order] for end in (low, high))
+                axes.hlines(places, left, right, color=colour, alpha=0.6, lw=width, label=what)
+                axes.legend(
+                    title=f"{100 * (1 - self.delta):g} % bands", fontsize="small", loc="lower right"
+                )
+        axes.set_yticks(places, [literal(self.names[player]) for player in order])
+        axes.set_ylim(len(order) - 0.5, -0.5)
+        axes.set_xlabel(f"amount, of {shown(self.pool)}")
+        axes.set_title("Who gets what")
+        return axes
+
     def headline(self) -> str:
         """Return what was divided, in a line."""
         return f"{shown(self.pool)} divided among {len(self.amounts)} players by their values"
 
     def shown(self) -> tuple[list[str], list[Sequence[str]]]:
         """Return the headings and the rows of a table, those who get most first."""
-        columns = {"amount": self.amounts}
+        columns = {"value": [f"{value:+.5g}" for value in self.values]}
+        columns["amount"] = [shown(amount) for amount in self.amounts]
+        bands = {"by true values": (self.lower, self.upper)}
         # The band of exact values is nothing but rounding: at most a unit to each side.
-        if self.lower is not None and self.upper is not None and self.widest > 2 * self.unit:
-            columns |= {"at least": self.lower, "at most": self.upper}
-        if self.test_lower is not None and self.test_upper is not None:
-            columns |= {"other test set": self.test_lower, "to": self.test_upper}
-        rows: list[Sequence[str]] = [
-            (
-                self.names[player],
-                f"{self.values[player]:+.5g}",
-                *(shown(column[player]) for column in columns.values()),
-            )
-            for player in self.order()
-        ]
-        return ["player", "value", *columns], rows
+        if self.widest <= 2 * self.unit:
+            bands = {}
+        bands["by other test rows"] = (self.test_lower, self.test_upper)
+        for name, (lower, upper) in bands.items():
+            if lower is not None and upper is not None:
+                ends = zip(lower, upper, strict=True)
+                columns[name] = [f"{shown(low)} to {shown(high)}" for low, high in ends]
+        lines = list(zip(self.names, *columns.values(), strict=True))
+        return ["player", *columns], [lines[player] for player in self.order()]
+
+    def said(self) -> tuple[list[str], list[str]]:
+        """Return the answer in at most three sentences, and all else that is to be known."""
+        first = self.order()[0]
+        most = f"most of it, {shown(self.amounts[first])}, to {one_line(self.names[first], 40)}"
+        return [f"{self.headline()}: {most}", *self.notes[:2]], [*self.notes[2:], *self.findings]
 
     def hanging(self) -> tuple[list[str], list[Sequence[str]], list[str]]:
         """Return a table of what the amounts hang on, and who goes from nothing to something.

@@ -44,11 +44,22 @@ def plot_waterfall(
     axes.errorbar(
         starts + steps, places, xerr=REACH * widths, fmt="none", ecolor="black", capsize=2
     )
-    axes.axvline(base, color=GREY, linewidth=0.8)
-    marked = [f"{literal(name)} {step:+.3g}" for name, step in zip(labels, steps, strict=True)]
-    axes.set_yticks(places, marked)
-    axes.set_ylim(len(steps) - 0.5, -0.5)
-    axes.set_xlabel(f"prediction {base + values.sum():.4g}, on average {base:.4g}")
+    reach = REACH * widths + 0.02 * float(np.ptp([*starts, *(starts + steps)]) or 1.0)
+    for place, (start, step) in enumerate(zip(starts, steps, strict=True)):
+        side = 1 if step >= 0 else -1
+        where = (start + step + side * reach[place], place)
+        axes.annotate(f"{step:+.3g}", where, ha="left" if side > 0 else "right", va="center")
+    prediction = base + float(values.sum())
+    for x, y, text in ((base, len(steps), "base"), (prediction, -1, "prediction")):
+        axes.axvline(x, color=GREY, linewidth=0.8, linestyle=":")
+        axes.annotate(f"{text} {x:.4g}", (x, y), ha="center", va="center", weight="bold")
+    axes.set_yticks(places, [literal(name) for name in labels])
+    axes.set_ylim(len(steps) + 0.5, -1.5)
+    ends = np.array([base, *starts, *(starts + steps)])
+    room = 0.35 * float(np.ptp(ends) or 1.0)
+    axes.set_xlim(ends.min() - room, ends.max() + room)
+    axes.set_xlabel("prediction")
+    axes.set_title("From the base value to the prediction")
     return axes
 
 
@@ -69,11 +80,18 @@ def plot_beeswarm(
         above = np.array([int((bins[:at] == one).sum()) for at, one in enumerate(bins)])
         offsets = (above + 1) // 2 * np.where(above % 2, 1, -1) * min(0.06, 0.8 / (above.max() + 1))
         ranks = np.unique(_numbers(data[:, player]), return_inverse=True)[1]
-        axes.scatter(dots, place + offsets, s=10, c=ranks, cmap="cividis")
+        shares = ranks / max(int(ranks.max(initial=0)), 1)
+        drawn = axes.scatter(
+            dots, place + offsets, s=10, c=shares, cmap="cividis", vmin=0.0, vmax=1.0
+        )
+    bar = axes.figure.colorbar(drawn, ax=axes, ticks=[0, 1], aspect=40, pad=0.01)
+    bar.set_ticklabels(["low", "high"])
+    bar.set_label("content of the feature", labelpad=-10)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_yticks(np.arange(len(order)), [literal(names[player]) for player in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel("value; dark: a low content of the feature, bright: a high one")
+    axes.set_xlabel("value: what the feature adds to the prediction")
+    axes.set_title(f"{len(values):,} rows, features by mean |value|")
     return axes
 
 

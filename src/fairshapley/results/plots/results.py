@@ -15,6 +15,7 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.guarantees import required_fidelity
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, log_scale, new_axes
+from fairshapley.results.test_set import another_set
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,8 @@ def plot_values(
     bound: str = "normal",
 ) -> Axes:
     """The values with intervals at level 1 − δ, sorted; a hollow mark has no known interval.
+
+    Values below zero are orange. A grey bar is what another test set of the same size may change.
 
     Parameters
     ----------
@@ -66,9 +69,20 @@ def plot_values(
     values, places = result.values[shown], np.arange(len(shown))
     axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(shown)))
     known = np.isfinite(widths)
+    colours = np.where(values < 0, ORANGE, BLUE)
+    if result.run.replicates is not None:
+        reach = another_set(result.run.replicates[shown], delta * len(shown))
+        axes.hlines(
+            places, values - reach, values + reach, color=GREY, alpha=0.3, lw=5, label="test set"
+        )
     axes.errorbar(
-        values[known], places[known], xerr=widths[known], fmt="o", color=BLUE, markersize=4
-    )
+        values[known], places[known], xerr=widths[known], fmt="o", color=BLUE, markersize=4,
+        ecolor=colours[known].tolist(), label="estimation",
+    )  # fmt: skip
+    below = known & (values < 0)
+    axes.plot(values[below], places[below], "o", color=ORANGE, markersize=4, zorder=3)
+    if result.run.replicates is not None:
+        axes.legend(title=f"{100 * (1 - delta):g} % intervals", fontsize="small")
     if not known.all():
         axes.plot(values[~known], places[~known], "o", color=BLUE, markersize=5, fillstyle="none")
     axes.axvline(0.0, color=GREY, linewidth=0.8)
@@ -78,6 +92,9 @@ def plot_values(
     if gap is not None:
         axes.axhline(gap - 0.5, color=GREY, linewidth=0.8, linestyle="--")
     axes.set_xlabel(_caption(result, findings, len(shown), simultaneous))
+    axes.set_title(
+        f"What each player adds: {visible(result.game.unit or 'utility')}".replace("$", r"\$")
+    )
     return axes
 
 
@@ -192,6 +209,7 @@ def plot_convergence(
         drawn = np.where(np.array(scores) > 0, scores, np.nan)
         axes.plot(spent, drawn, style, marker="o", markersize=3, color=BLUE, label=label)
     log_scale(axes, "x")
+    axes.set_title("Minimum fidelity against evaluations")
     axes.set_xlabel("evaluations")
     axes.set_ylabel(f"minimum fidelity, ξ = {result.xi:g}")
     _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
