@@ -199,20 +199,6 @@ def test_known_nulls_may_be_a_mask_and_override_the_truth():
     assert rough[0].violations == ((1,),)
 
 
-def test_a_game_with_planted_players_is_checked_from_its_table():
-    game = fs.testing.PlantedGame(10, seed=3)
-    table = table_of(game)
-    strict = desirable_pairs(table, strict_everywhere=True, tolerance=1e-12)
-    estimate = fs.estimate(game, "mc", budget=600, seed=0).values
-    inside = within_tolerance(estimate, game.shapley_values, 5.0, 1.0)
-    checks = check_fairness(
-        estimate, truth=game.shapley_values, epsilon1=5.0, xi=1.0, desirable_pairs=strict
-    )
-    assert inside.all()
-    assert all(check.holds for check in checks)
-    assert all(check.premises for check in checks)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

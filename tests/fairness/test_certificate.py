@@ -65,14 +65,6 @@ def test_half_widths_by_hand():
     assert half_widths(replace(one, exact=True), 0.05)[0] == 0.0
 
 
-@given(st.integers(2, 10**6), st.floats(1e-6, 0.5))
-def test_looking_at_will_costs_more_than_looking_once(count, level):
-    one = evidence([1.0], 0.1, counts=count)
-    once, always = half_widths(one, level), half_widths(one, level, sequential=True)
-    if count > 50:
-        assert always[0] > once[0]
-
-
 def test_a_normal_certificate_is_one_sided_and_spends_the_level_where_it_is_needed():
     """n = 100, ε1 = 0.5, δ = 0.1: 3.09²·9 when |φ̂| ≫ ξ; of one doubtful player 1.28²·9."""
     one = evidence(np.ones(100), np.append(1 / 1.3 / 3, np.full(99, 1e-3)), counts=10**9)

@@ -21,7 +21,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
 
 from fairshapley.errors import InputError
 from fairshapley.games import Additive, Airport, FunctionGame, TableGame, fingerprint
@@ -82,7 +81,6 @@ FAMILIES = {
     "random": random.Random,
     "tensor": Tensor,
     "dataclass": lambda k: Settings(0.1 * k),
-    "dataclass with a default": lambda k: Settings(0.1, ("a",) * k),
     "slots": Slotted,
     "object": Model,
     "object with a cache": Cached,
@@ -94,23 +92,14 @@ FAMILIES = {
         "def make(k):\n  def f(c): return f(c - k)\n  return f\nfn = make(k)", k=k
     ),
     "attribute of a function": lambda k: define("def fn(c): return fn.k\nfn.k = k", k=k),
-    "partial": lambda k: functools.partial(len, k),
     "lru_cache": lambda k: functools.lru_cache(lambda c: k),
-    "wrapped function": lambda k: functools.wraps(len)(lambda c: k),
     "decorator of a library": lambda k: np.errstate()(lambda c: k),
-    "vectorize": lambda k: np.vectorize(lambda c: k),
     "logistic regression": lambda k: LogisticRegression(C=k),
     "scorer": lambda k: make_scorer(accuracy_score, normalize=k == 1),
-    "fitted logistic regression": lambda k: fitted(LogisticRegression(), k),
-    "fitted SVC": lambda k: fitted(SVC(), k),
-    "fitted tree": lambda k: fitted(DecisionTreeClassifier(random_state=0), k),
     "fitted forest": lambda k: fitted(RandomForestClassifier(2, random_state=0), k),
-    "additive": lambda k: Additive([1.0, k]),
     "planted": lambda k: PlantedGame(6, seed=k),
-    "table": lambda k: TableGame([0.0, 1.0, 2.0, k]),
     "function game": lambda k: FunctionGame(lambda c: k * len(c), 2),
     "function game with a key": lambda k: FunctionGame(len, 2, key=str(k)),
-    "players": lambda k: FunctionGame(len, k),
     "affine": lambda k: Affine(Additive([1.0, 2.0]), scale=k),
     "combination": lambda k: LinearCombination([Airport([2.0, 1.0]), Additive([k, 1])]),
 }

@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as hnp
 
 from fairshapley.errors import GameError, InputError
 from fairshapley.games import FunctionGame, Game, TableGame
-from fairshapley.games.game import check_coalitions, check_n_players, check_names, members
+from fairshapley.games.game import check_n_players, check_names, members
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
@@ -110,10 +110,6 @@ def test_refuses_a_bad_number_of_players(n_players):
         check_n_players(n_players)
 
 
-def test_a_numpy_integer_is_a_number_of_players():
-    assert type(FunctionGame(len, np.int32(3)).n_players) is int
-
-
 def test_refuses_what_cannot_be_called():
     with pytest.raises(InputError, match="callable, not int"):
         FunctionGame(3, 2)
@@ -130,8 +126,3 @@ def test_names():
             FunctionGame(len, 2, player_names=names)
     with pytest.raises(InputError, match="one name each"):
         TableGame([0, 1], player_names=[])
-
-
-def test_coalitions_are_not_copied():
-    coalitions = np.ones((2, 3), dtype=bool)
-    assert check_coalitions(coalitions, 3) is coalitions

@@ -147,14 +147,6 @@ def test_the_game_keeps_the_contract(omega):
     assert prints[0] == prints[1] == prints[2] != prints[3]
 
 
-def test_equal_datasets_are_identical_players_with_equal_values():
-    first, second, third = providers(3, 20, 4)
-    game = VolumeGame([first, second, first[::-1], third, first.copy()])
-    assert game.identical_players == ((0, 2), (2, 4))
-    result = fs.exact(game)
-    assert np.ptp(result.values[[0, 2, 4]]) < 1e-12 * result.values[0]
-
-
 def test_frames_are_matched_by_column_and_sparse_matrices_are_read():
     pd = pytest.importorskip("pandas")
     first, second = providers(2, 20, 3)
@@ -187,11 +179,9 @@ SQUARE = [[1.0, 0.0], [0.0, 1.0]]
     [
         ([SQUARE, [[1.0]]], {}, "dataset 1 has 1 columns and dataset 0 2"),
         ([SQUARE, [[1.0, np.nan]]], {}, "dataset 1 has a nan in row 0, column 1"),
-        ({"a": SQUARE, "b": [[np.inf, 1.0]]}, {}, "dataset 'b' has a inf"),
         ([SQUARE, np.empty((0, 2))], {}, "dataset 1 is empty"),
         ([SQUARE, [1.0, 2.0]], {}, "dataset 1 must be a matrix"),
         ([SQUARE, [["x", "y"]]], {}, "dataset 1 must hold real numbers"),
-        ([SQUARE, [[10**400, 2]]], {}, "dataset 1 must hold real numbers"),
         ([], {}, "datasets is empty"),
         (5, {}, "datasets must be a list of matrices"),
         ([SQUARE], {"omega": 0.0}, "omega must be a finite number above 0"),

@@ -21,7 +21,6 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import (
     LARGE_XI,
-    check_bound,
     check_delta,
     check_epsilon1,
     check_xi,
@@ -94,7 +93,7 @@ class Certificate:
             epsilon1=check_epsilon1(self.epsilon1),
             delta=delta,
             xi=check_xi(self.xi),
-            bound=check_bound(self.bound, BOUNDS),
+            bound=checks.choice("bound", self.bound, BOUNDS),
             level=delta if math.isnan(self.level) else self.level,
         )
         if self.bound == "bernstein":

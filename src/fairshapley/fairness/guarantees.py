@@ -18,7 +18,6 @@ from fairshapley._basics.text import block_html, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import (
-    check_bound,
     check_delta,
     check_epsilon1,
     check_variances,
@@ -95,7 +94,7 @@ def guarantee(
         "chebyshev" as in the paper, or "normal".
     """
     tolerance, xi = check_epsilon1(epsilon1), check_xi(xi)
-    check_bound(bound, BOUNDS)
+    checks.choice("bound", bound, BOUNDS)
     scores = np.atleast_1d(np.asarray(fidelity, dtype=np.float64))
     if scores.ndim != 1 or scores.size == 0:
         raise InputError(f"give one fidelity score per player, not shape {scores.shape}")
@@ -135,7 +134,7 @@ def required_fidelity(
     >>> round(required_fidelity(100, 0.5, 0.1, bound="normal"), 2)
     42.93
     """
-    check_bound(bound, BOUNDS)
+    checks.choice("bound", bound, BOUNDS)
     tolerance, failure = check_epsilon1(epsilon1), check_delta(delta)
     level = player_level(failure, checks.whole("n_players", n_players), independent=independent)
     if bound == "normal":

@@ -39,13 +39,6 @@ def check_xi(xi: float) -> float:
     return checks.real("xi", xi, least=0, below=1e100, remedy=remedy)
 
 
-def check_bound(bound: str, allowed: tuple[str, ...]) -> str:
-    """The name of a bound, or an InputError that lists those there are."""
-    if bound not in allowed:
-        raise InputError(f"unknown bound {bound!r}: use {', '.join(map(repr, allowed))}")
-    return bound
-
-
 def check_variances(variances: FloatArray) -> None:
     """Raise an InputError when a player's variance is not known."""
     if unknown := int(np.isnan(variances).sum()):

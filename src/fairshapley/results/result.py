@@ -26,7 +26,6 @@ from fairshapley.fairness.guarantees import Guarantee, guarantee
 from fairshapley.fairness.levels import (
     DELTA,
     EPSILON1,
-    check_bound,
     check_delta,
     check_epsilon1,
     check_xi,
@@ -241,7 +240,7 @@ class Result(Stored, Shared):
             asked.get("epsilon1", EPSILON1) if epsilon1 is None else check_epsilon1(epsilon1),
             check_delta(asked.get("delta", DELTA) if delta is None else delta),
             asked.get("xi", self.xi) if xi is None else check_xi(xi),
-            check_bound(bound, BOUNDS),
+            checks.choice("bound", bound, BOUNDS),
         )
         kept: dict[Any, Findings] = self.__dict__.setdefault("_findings", {})
         if known not in kept:

@@ -16,7 +16,6 @@ from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.levels import (
     DELTA,
     EPSILON1,
-    check_bound,
     check_delta,
     check_epsilon1,
     check_xi,
@@ -183,7 +182,7 @@ class Fair(PlannedLooks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_bound(self.bound, BOUNDS)
+        checks.choice("bound", self.bound, BOUNDS)
         xi = None if self.xi is None else check_xi(self.xi)
         checks.set_fields(self, epsilon1=check_epsilon1(self.epsilon1), xi=xi)
 

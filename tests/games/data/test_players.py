@@ -37,12 +37,6 @@ def test_groups_are_players_in_sorted_order():
     np.testing.assert_array_equal(sets(rows[:, [1, 0, 2]]), game(rows))
 
 
-def test_values_of_groups_are_efficient():
-    game = DataGame(GaussianNB(), *IRIS, "log_likelihood", groups=np.arange(24) % 6)
-    ends = game(np.array([[False] * 6, [True] * 6]))
-    assert fs.exact(game).values.sum() == pytest.approx(ends[1] - ends[0], rel=1e-12)
-
-
 @pytest.mark.parametrize(
     "model",
     [

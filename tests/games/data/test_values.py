@@ -15,7 +15,7 @@ from sklearn.neighbors import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier
 
 import fairshapley as fs
 from fairshapley.games.data import DataGame
@@ -70,13 +70,6 @@ def test_coalitions_that_cannot_be_fitted(metric, empty, one_class, model):
     np.testing.assert_allclose(other(rows), [-50.0, one_class, one_class])
     assert other.value_range[0] == -50.0
     assert other.value_range[1] == game.value_range[1]
-
-
-def test_no_rows_predict_the_mean_of_the_test_rows_in_regression():
-    train, test = ([[0.0], [1.0]], [1.0, 5.0]), ([[0.0], [1.0]], [1.0, 3.0])
-    nobody = np.zeros((1, 2), dtype=bool)
-    assert DataGame(DecisionTreeRegressor(), train, test, "neg_mse")(nobody) == -1.0
-    assert DataGame(DecisionTreeRegressor(), train, test, "r2")(nobody) == 0.0
 
 
 @pytest.mark.parametrize("vectorised", [None, False])

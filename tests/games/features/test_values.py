@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_diabetes, load_iris, load_wine
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LinearRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import fairshapley as fs
@@ -59,26 +57,6 @@ def test_marginal_utilities_are_their_definition(seed, n_rows, n_background, max
 # --- efficiency and structure -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [0, [3, 70, 149], None])
-def test_values_share_out_the_difference_of_the_grand_and_the_empty_coalition(rows):
-    model = KNeighborsClassifier(algorithm="brute").fit(IRIS, SPECIES)
-    game = FeatureGame(model, IRIS, rows=rows, output="1", background=150)
-    empty, grand = game(np.array([[False] * 4, [True] * 4]))
-    probabilities = model.predict_proba(IRIS)[:, 1]
-    assert fs.exact(game).values.sum() == pytest.approx(grand - empty, abs=1e-12)
-    assert empty == pytest.approx(probabilities.mean(), abs=1e-12)
-    explained = IRIS if rows is None else IRIS[np.atleast_1d(rows)]
-    assert grand == pytest.approx(model.predict_proba(explained)[:, 1].mean(), abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["marginal", "mean"])
-def test_the_mean_over_rows_has_the_mean_of_their_values(kind):
-    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(IRIS, SPECIES)
-    game = FeatureGame(model, IRIS, kind=kind, rows=[5, 60, 120], output=2, background=40)
-    each = [fs.exact(game.for_rows(row)).values for row in game.rows]
-    assert_allclose(fs.exact(game).values, np.mean(each, axis=0), atol=1e-12)
-
-
 def test_a_group_of_a_linear_model_has_the_sum_of_the_values():
     """Groups by name, by position, and as a list; ungrouped columns stay players."""
     features = load_diabetes(as_frame=True).data
@@ -93,18 +71,6 @@ def test_a_group_of_a_linear_model_has_the_sum_of_the_values():
     unnamed = FeatureGame(model, features, groups=[range(4, 10)], **options)
     assert unnamed.player_names[-1] == "s1 + s2 + s3 + s4 + s5 + s6"
     assert_array_equal(fs.exact(unnamed).values, values)
-
-
-def test_the_values_of_classes_sum_to_nothing():
-    """Probabilities sum to 1, so the classes' values to 0."""
-    wine, cultivar = load_wine(return_X_y=True)
-    model = RandomForestClassifier(5, random_state=0).fit(wine[:, :6], cultivar)
-    games = [
-        FeatureGame(model, wine[:, :6], rows=3, output=output, background=20) for output in range(3)
-    ]
-    values = [fs.exact(game).values for game in games]
-    assert_allclose(np.sum(values, axis=0), 0.0, atol=1e-12)
-    assert np.abs(values).max() > 0.05
 
 
 def test_an_output_is_a_number_or_the_name_of_a_class():

@@ -1,7 +1,6 @@
 """The games of rounds and their total: values by hand, axioms, and the contract of a game."""
 
 import copy
-import itertools
 import pickle
 import subprocess
 import sys
@@ -78,13 +77,6 @@ def test_a_trained_federation(digits, coalitions):
     # The server learnt: the model of all in the last round beats the one before the first.
     everyone, nobody = np.ones((1, 5), dtype=bool), np.zeros((1, 5), dtype=bool)
     assert game.rounds[-1](everyone)[0] > game.rounds[0](nobody)[0] + 0.4
-
-
-def test_rounds_are_chained(digits):
-    """The model of all participants is what the next round starts from, bit for bit."""
-    for before, after in itertools.pairwise(digits.rounds):
-        everyone = before.coefficients(np.ones((1, 5), dtype=bool))
-        np.testing.assert_array_equal(before.combine(everyone)[0], after.server)
 
 
 def test_a_plain_function_sees_what_the_model_utility_sees(digits, coalitions):

@@ -156,24 +156,18 @@ def one(**changes):
         ({"agents": ["bob"]}, "agent 'ann' has an update but is not in `agents`"),
         ({"agents": ["ann", "ann"]}, "appears twice"),
         ({"examples": {"ann": 0}}, "agent 'ann' must be a finite number above 0, not 0"),
-        ({"examples": {"ann": -3}}, "above 0, not -3: leave out agents"),
-        ({"examples": {"ann": "many"}}, "not 'many'"),
         ({"examples": {"bob": 5}}, "agent 'ann' has no number of examples"),
-        ({"examples": [5]}, "agent 'ann' has no number of examples"),
         ({"updates": {"ann": {"w": ANN["w"]}}}, r"only in one of them: \['b'\]"),
         (
             {"updates": {"ann": {**ANN, "w": np.zeros((2, 1))}}},
             r"'w' is of float64 with the shape \(2, 1\)",
         ),
         ({"updates": {"ann": {**ANN, "b": np.array([np.nan])}}}, "'ann': entry 'b' is not finite"),
-        ({"updates": {"ann": {**ANN, "b": np.array([np.inf])}}}, "'ann': entry 'b' is not finite"),
         (
             {"updates": {"ann": {**ANN, "b": np.array([1])}}},
             "'b' is of int64 with .*, elsewhere of float",
         ),
         ({"updates": {"ann": {**ANN, "b": np.array(["x"])}}}, "not an array of real numbers"),
-        ({"updates": {"ann": {**ANN, "b": [[1.0], [2.0, 3.0]]}}}, "not an array of real numbers"),
-        ({"updates": {"ann": {**ANN, "b": np.array([1j])}}}, "not an array of real numbers"),
         ({"updates": {"ann": list(ANN.values())}}, "a list of 2 entries against a dict of 2"),
         ({"updates": {"ann": 3.0}}, "a float holds no weights"),
         (
@@ -198,7 +192,6 @@ def test_bad_rounds_are_named(changes, message):
     [
         ([], {}, "there are no rounds"),
         ({"ann": ANN}, {}, "rounds is a dict"),
-        (3, {}, "rounds is a int"),
         ([[ANN]], {}, "round 0 is a list"),
         ([{"ann": ANN}, {}], {}, "round 1 has no updates"),
         ([{"ann": ANN}], {"server": [SERVER, SERVER]}, "server has 2 members for 1 rounds"),
@@ -208,10 +201,7 @@ def test_bad_rounds_are_named(changes, message):
             {"empty": "zero"},
             "empty must be a finite number, not 'zero': give 'server'",
         ),
-        ([{"ann": ANN}], {"empty": np.nan}, "empty must be a finite number, not nan"),
         ([{"ann": ANN}], {"value_range": (1.0, 0.0)}, "value_range must be"),
-        ([{"ann": ANN}], {"value_range": 3}, "value_range must be"),
-        ([{"ann": ANN}], {"value_range": (-np.inf, 0.0)}, "both finite"),
         ([{"ann": ANN}, {"ann": {"w": BOB["w"], "b": np.zeros(2)}}], {}, "round 1, agent 'ann'"),
     ],
 )

@@ -445,16 +445,10 @@ def _areas(
 def _highest_before(counts: Array) -> Array:
     """The highest of all entries to the left of each, 0 for the first; no entry is negative.
 
-    By doubling: after step k an entry knows of the 2**k to its left. The array API has no running
-    maximum, which numpy has.
+    The array API has no running maximum; numpy and torch have one each.
     """
     xp = array_namespace(counts)
-    zero = xp.zeros_like(counts[..., :1])
-    highest, step = xp.concat([zero, counts[..., :-1]], axis=-1), 1
-    if isinstance(highest, np.ndarray):
-        return np.maximum.accumulate(highest, axis=-1, out=highest)
-    while step < counts.shape[-1]:
-        further = xp.maximum(highest[..., step:], highest[..., :-step])
-        highest = xp.concat([highest[..., :step], further], axis=-1)
-        step *= 2
-    return highest
+    before = xp.concat([xp.zeros_like(counts[..., :1]), counts[..., :-1]], axis=-1)
+    if isinstance(before, np.ndarray):
+        return np.maximum.accumulate(before, axis=-1, out=before)
+    return before.cummax(dim=-1).values
