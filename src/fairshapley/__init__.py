@@ -38,6 +38,7 @@ _HOMES = {
     "planning": "forecast",
     "results.result": "Result",
     "runs.calls": "estimate exact resume",
+    "runs.service": "estimate_async",
     "semivalues": "Banzhaf BetaShapley Shapley",
     "stopping": "Budget Decided Fair Fidelity",
     "tables.building": "table_game",

@@ -31,11 +31,12 @@ from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1, XI
 from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.games import abilities
-from fairshapley.games.game import Game, GameOption, function_game
+from fairshapley.games.game import FunctionGame, Game, GameOption, function_game
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
-from fairshapley.runs.calls import estimate, resolve_method, run_limits
+from fairshapley.runs.calls import estimate, planned_repeats, resolve_method, run_limits
+from fairshapley.runs.loop import LEAST_COMPUTED
 from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.setup import LEAST_DEVICE_EXACT, JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue, parse_semivalue
@@ -53,6 +54,8 @@ LARGEST_BATCH = 1024
 PLANNED_SECONDS, EXACT_SECONDS = 60.0, 20.0
 # What the way of a coalition through a run takes beside the game.
 OVERHEAD_SECONDS = 1e-5
+# A call of a plain function that takes longer than this, or is paid, is made once.
+SLOW_SECONDS = 0.1
 # Masks of a batch, with the random numbers that they are drawn from.
 BATCH_BYTES = 2**26
 # Where only time or a rule ends a run: a nanosecond each would make it eleven days.
@@ -99,6 +102,8 @@ class Forecast:
     epsilon1: float | None = None
     """The tightest ε1 to expect when the evaluations are made, at δ and ξ; None without a pilot"""
 
+    repeats: int = 0
+    """Calls that are made again at the end, to see whether the utility is random"""
     cost_each: float | None = None
     """What an evaluation costs on average, where the game has prices"""
     cost_unit: str = ""
@@ -156,6 +161,15 @@ class Forecast:
     def sentences(self) -> list[str]:
         """Return what a pilot has shown, in words."""
         sentences = [str(self)]
+        if self.repeats:
+            sentences.append(
+                f"{self.repeats} calls are made again at the end, to see whether the utility is "
+                "random"
+            )
+        if self.cost_each is not None and not self.pilot:
+            count = min(PILOT_PER_PLAYER * self.n_players + 2, self.allowed)
+            price = f"{shown_number(count * self.cost_each)} {self.cost_unit}".rstrip()
+            sentences.append(f"a pilot (pilot=True) would make {count:,} calls, for about {price}")
         if self.needed is not None:
             most = max(self.needed_at_most or 0, self.needed)
             slow = f" ({most:,} if errors shrink no faster than those of plain averages)"
@@ -207,10 +221,12 @@ def forecast(
         As in `estimate`. Of an engine only the number of its processes counts; for clusters, whose
         workers are not known before they start, the time is that of one of them.
     pilot
-        The evaluations of a pilot, which predicts what ``until=fs.Fair(…)`` or ``fs.Decided(…)``
-        will take, and the ε1 to expect: at least 2n + 2 for n players; True for 10n, with which
-        most predictions are within a factor of 1.5. An aim that is reached sooner is predicted for
-        the end of the pilot. Its evaluations are the first ones of the run: with a journal, the run
+        False: the time of an evaluation is measured, by one call where that is paid or slow, and
+        the forecast says what a pilot would cost. Else the evaluations of a pilot, which predicts
+        what ``until=fs.Fair(…)`` or ``fs.Decided(…)`` will take, and the ε1 to expect: at least
+        2n + 2 for n players; True for 10n, with which most predictions are within a factor of 1.5.
+        It stays within the money of the budget. An aim that is reached sooner is predicted for the
+        end of the pilot. Its evaluations are the first ones of the run: with a journal, the run
         that follows does not compute them again.
     delta
         The level of the ε1 to expect; by default that of `until`, or 0.1.
@@ -262,13 +278,17 @@ def forecast(
         limits is not None and limits.rungs,
         cost_each=cost_each,
         cost_unit=abilities.cost_unit(game),
+        repeats=planned_repeats(game, None, journal) if allowed >= LEAST_COMPUTED else 0,
     )
     if pilot is False or isinstance(chosen, Exact):
         return plain
     result = estimate(
         game,
         chosen,
-        budget=min(_check_pilot(pilot, n_players), allowed),
+        budget=Budget(
+            evaluations=min(_check_pilot(pilot, n_players), allowed),
+            cost=None if limits is None else limits.cost,
+        ),
         semivalue=semivalue,
         xi=xi,
         seed=seed,
@@ -385,7 +405,12 @@ def exact_seconds(game: Game, engine: EngineOption = None) -> float:
 def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
     """Return the time of an evaluation: of all players, or the mean over all sizes."""
     everybody = np.ones((1, n_players), dtype=bool)
+    started = time.perf_counter()
     _utilities(game, everybody)  # what a game sets up at its first call
+    each = time.perf_counter() - started
+    slow = isinstance(game, FunctionGame) and each > SLOW_SECONDS
+    if slow or abilities.cost(game) is not None:
+        return each
     started = time.perf_counter()
     game(everybody)
     each = time.perf_counter() - started

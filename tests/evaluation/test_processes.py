@@ -328,7 +328,8 @@ def test_ctrl_c_ends_the_processes_and_keeps_what_is_done(engine, tmp_path):
     journal = tmp_path / "j.db"
     with altered(engine, chunk_size=1):
         game = counting(log, 3, sleep)
-        result = fs.estimate(game, "exact", engine=engine, journal=journal)
+        options = {"journal": journal, "on_interrupt": "return"}
+        result = fs.estimate(game, "exact", engine=engine, **options)
     watcher.join()
     assert result.stopped.startswith("interrupted")
     with fs.Journal(journal) as opened:

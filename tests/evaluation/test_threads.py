@@ -174,7 +174,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     watcher = threading.Thread(target=press)
     watcher.start()
     journal = tmp_path / "j.db"
-    result = fs.estimate(game(fn, 6), "exact", engine="threads:4", journal=journal)
+    options = {"engine": "threads:4", "journal": journal, "on_interrupt": "return"}
+    result = fs.estimate(game(fn, 6), "exact", **options)
     watcher.join()
     assert result.stopped.startswith("interrupted")
     with fs.Journal(journal) as opened:

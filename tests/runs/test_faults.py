@@ -106,7 +106,7 @@ def interrupted_run(tmp_path, fn_body, n=12):
             {fn_body}
             return float(len(coalition)) ** 1.5
         game = fs.games.FunctionGame(utility, {n}, key="i")
-        result = fs.estimate(game, "mc", budget=10**9, seed=0)
+        result = fs.estimate(game, "mc", budget=10**9, seed=0, on_interrupt="return")
         result.save(sys.argv[2])
         print(result.stopped)
         """)
@@ -146,7 +146,8 @@ def test_ctrl_c_before_the_first_round_gives_an_empty_result():
         os.kill(os.getpid(), signal.SIGINT)
         return 1.0
 
-    result = fs.estimate(fs.games.FunctionGame(utility, 5, key="x"), budget=32)
+    game = fs.games.FunctionGame(utility, 5, key="x")
+    result = fs.estimate(game, budget=32, on_interrupt="return")
     assert not result.complete
     assert np.isnan(result.values).all()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -186,7 +187,7 @@ def test_without_a_seed_the_journal_continues_its_own_run(game, tmp_path):
 
 def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
     journal = tmp_path / "j.db"
-    whole = fs.estimate(game, "mc", budget=900, seed=2, xi=0.1, semivalue="banzhaf")
+    whole = fs.estimate(game, "mc", budget=900, seed=2, xi=0.1, semivalue="banzhaf", verify=0)
     fs.estimate(game, "mc", budget=400, seed=2, xi=0.1, semivalue="banzhaf", journal=journal)
     reported = fs.resume(journal)
     assert reported.complete
@@ -257,7 +258,7 @@ def test_a_failed_run_keeps_what_was_paid_for(tmp_path):
 
     game = fs.games.FunctionGame(flaky, 14, key="flaky")
     journal = tmp_path / "j.db"
-    engine = fs.SerialEngine(chunk_size=1)
+    engine = fs.SerialEngine(chunk_size=1, retries=0)
     with pytest.raises(fs.errors.GameError, match="licence server lost"):
         fs.estimate(game, "mc", budget=700, seed=1, journal=journal, engine=engine)
     with fs.Journal(journal) as opened:
@@ -352,7 +353,7 @@ def test_an_estimator_of_ones_own_can_be_resumed(game, tmp_path):
     assert first.method.endswith("Mine")
     with pytest.raises(fs.InputError, match="unknown method"):
         fs.resume(journal, game, budget=600)
-    whole = fs.estimate(game, Mine(), budget=600, seed=1)
+    whole = fs.estimate(game, Mine(), budget=600, seed=1, verify=0)
     continued = fs.resume(journal, game, budget=600, method=Mine())
     assert continued.values.tobytes() == whole.values.tobytes()
 
@@ -372,7 +373,8 @@ def test_an_interrupt_that_the_utility_swallows_is_no_utility(tmp_path):
 
     game = fs.games.FunctionGame(swallowing, 10, key="s")
     engine = fs.SerialEngine(chunk_size=1)
-    result = fs.estimate(game, "mc", budget=500, seed=0, journal=tmp_path / "j.db", engine=engine)
+    options = {"journal": tmp_path / "j.db", "engine": engine, "on_interrupt": "return"}
+    result = fs.estimate(game, "mc", budget=500, seed=0, **options)
     assert result.stopped.startswith("interrupted")
     with fs.Journal(tmp_path / "j.db") as journal:
         sample = journal.sample(1, 1000, np.random.default_rng(0))
@@ -385,7 +387,8 @@ def test_an_interrupt_inside_an_inner_run_stops_the_outer_one():
         inner = fs.games.FunctionGame(lambda s: press_ctrl_c() or 1.0, 6, key="inner")
         return fs.estimate(inner, "mc", budget=40, seed=0).values[0]
 
-    result = fs.estimate(fs.games.FunctionGame(nested, 8, key="outer"), "mc", budget=100, seed=0)
+    game = fs.games.FunctionGame(nested, 8, key="outer")
+    result = fs.estimate(game, "mc", budget=100, seed=0, on_interrupt="return")
     assert result.stopped.startswith("interrupted after 0")
 
 
@@ -401,7 +404,8 @@ def test_an_interrupt_outside_the_utility_is_not_lost(game, tmp_path):
     journal = tmp_path / "j.db"
     whole = fs.estimate(game, "mc", budget=3000, seed=0, journal=journal)
     assert whole.complete
-    replayed = fs.estimate(game, "mc", budget=3000, seed=0, journal=journal, progress=once)
+    options = {"journal": journal, "progress": once, "on_interrupt": "return"}
+    replayed = fs.estimate(game, "mc", budget=3000, seed=0, **options)
     assert pressed
     assert not replayed.complete
     assert replayed.evaluations < whole.evaluations

@@ -107,3 +107,61 @@ def test_grades_say_who_helps_and_who_hurts():
     assert fs.exact(lambda chosen: 0.0, players=["a"]).findings().grades == ("no effect",)
     noise = fs.estimate(with_a_seed, players=[*FRUIT], budget=60, seed=0).findings().grades
     assert noise[:2] == ("clearly helps", "clearly hurts")
+
+
+def shaky(sigma, seed):
+    """A function that is random and does not say so."""
+    chance = np.random.default_rng(seed)
+    return lambda chosen: saturating(chosen) + sigma * chance.normal()
+
+
+@pytest.mark.parametrize(("n_players", "method"), [(5, "auto"), (12, "auto"), (12, "kernel")])
+def test_noise_that_is_not_declared_is_in_the_errors(n_players, method):
+    truth = fs.exact(saturating, players=range(n_players)).values
+    apart, grades = [], []
+    for seed in range(16):
+        function = shaky(0.1, seed)
+        result = fs.estimate(function, method, players=range(n_players), budget=60, seed=seed)
+        assert "not reproducible" in str(result)
+        assert not result.exact
+        assert not result.findings().certificate.holds
+        apart += list((result.values - truth) / result.standard_errors)
+        grades += list(result.findings().grades)
+    assert np.mean(np.abs(apart) < 1.96) >= 0.93
+    assert "no effect" not in grades
+    assert "clearly hurts" not in grades
+
+
+@pytest.mark.parametrize(("n_players", "budget"), [(15, 60), (4, 60), (15, 22), (15, None)])
+def test_repeats_are_within_the_budget_and_counted(n_players, budget):
+    calls = []
+
+    def counted(chosen):
+        calls.append(chosen)
+        return saturating(chosen)
+
+    limits = fs.Budget(cost=0.6) if budget is None else budget
+    game = fs.games.FunctionGame(counted, players=range(n_players), cost=lambda chosen: 0.01)
+    result = fs.estimate(game, "kernel" if n_players > 4 else "auto", budget=limits, seed=0)
+    repeats = len(calls) - len(set(calls))
+    assert len(calls) == result.run.computed <= (budget or 60)
+    assert repeats == (4 if budget != 22 and n_players > 4 else 0)
+    assert (f"({len(calls)} calls)" in str(result)) == bool(repeats)
+    planned = "".join(fs.forecast(game, budget=60).sentences())
+    assert ("4 calls are made again" in planned) == (n_players > 4)
+
+
+def test_a_forecast_says_what_a_pilot_costs_and_calls_once():
+    calls = []
+    game = fs.games.FunctionGame(
+        lambda chosen: float(len(calls.append(chosen) or chosen)),
+        players=range(15),
+        cost=lambda chosen: 0.01,
+        cost_unit="euros",
+    )
+    planned = fs.forecast(game, budget=fs.Budget(cost=1.0))
+    assert len(calls) == 1
+    assert "a pilot (pilot=True) would make 100 calls, for about 1 euros" in planned.sentences()
+    calls.clear()
+    fs.forecast(game, "kernel", budget=fs.Budget(cost=0.5), pilot=True, seed=0)
+    assert len(calls) <= 51

@@ -297,6 +297,7 @@ def value_game(
             on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
             pairs=pairs,
+            on_interrupt="return",
             **given,
         )
         if examine is not None and result.complete:

@@ -8,6 +8,7 @@ pause. So every chunk ends as utilities or as an error, and what is computed twi
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import deque
@@ -29,7 +30,8 @@ from fairshapley.evaluation.interrupts import InterruptGuard
 LOSSES_ALONE = 3
 # Pauses before retries double up to this.
 LONGEST_BACKOFF = 30.0
-# While nothing but pauses is waited for, the deadline and Ctrl-C are looked at so often.
+# While nothing but pauses is waited for, the deadline and Ctrl-C are looked at so often; and
+# while anything is, an event that cancels.
 NAP = 0.5
 
 # A chunk of masks and what a game makes of it should stay well below the memory of a laptop.
@@ -41,6 +43,10 @@ CHUNK_SECONDS = 0.5
 WORTHWHILE_SECONDS = 0.02
 FIRST_CHUNK = 64
 GROWTH = 4
+
+
+_log = logging.getLogger("fairshapley")
+_log.addHandler(logging.NullHandler())
 
 
 class OutOfTimeError(Exception):
@@ -58,6 +64,8 @@ class Pace:
         The number of players, which says how much memory a coalition takes.
     least
         Coalitions that take no longer together than one alone: no chunk is made smaller.
+    first
+        Coalitions in the first chunk, of which nothing is known yet.
 
     Examples
     --------
@@ -69,9 +77,11 @@ class Pace:
     1
     """
 
-    def __init__(self, fixed: int | None, n_players: int, least: int = 1) -> None:
+    def __init__(
+        self, fixed: int | None, n_players: int, least: int = 1, first: int = FIRST_CHUNK
+    ) -> None:
         self._fixed = fixed
-        self._least, self._next = least, max(least, FIRST_CHUNK)
+        self._least, self._next = least, max(least, first)
         self._most = max(1, CHUNK_BYTES // n_players)
         self._failed = False
         self._seconds = 0.0
@@ -145,10 +155,17 @@ class Chunk:
             rows = (row.tobytes() for row in changes)
             self.replicates = dict(zip(self.keys, rows, strict=True))
 
-    def halve(self) -> tuple[Chunk, ...]:
-        """Replace the chunk by two."""
-        middle = len(self) // 2
-        parts = self.keys[:middle], self.keys[middle:]
+    def parts(self) -> Iterator[Chunk]:
+        """Yield what the chunk was replaced by, or the chunk itself."""
+        if not self.halves:
+            yield self
+        for half in self.halves:
+            yield from half.parts()
+
+    def cut(self, *places: int) -> tuple[Chunk, ...]:
+        """Replace the chunk by parts, cut at these places."""
+        cuts = zip((0, *places), (*places, len(self)), strict=True)
+        parts = [self.keys[start:stop] for start, stop in cuts if start < stop]
         self.halves = tuple(Chunk(part, self.again, True, self.alone) for part in parts)
         return self.halves
 
@@ -168,8 +185,8 @@ class Dispatcher:
         Lets Ctrl-C through while chunks are waited for.
     on_values
         Called with each chunk that is computed, in the order of the answers.
-    on_repeat
-        Called before a chunk is computed once more.
+    on_call
+        Called before a chunk is handed in.
     """
 
     def __init__(
@@ -179,11 +196,11 @@ class Dispatcher:
         pace: Pace,
         guard: InterruptGuard,
         on_values: Callable[[Chunk], None],
-        on_repeat: Callable[[Chunk], None],
+        on_call: Callable[[Chunk], None],
     ) -> None:
         self.session = session
         self._engine, self._pace, self._guard = engine, pace, guard
-        self._on_values, self._on_repeat = on_values, on_repeat
+        self._on_values, self._on_call = on_values, on_call
         self._keys: Sequence[bytes] = ()
         self._at, self._again = 0, False
         self._begun: deque[Chunk] = deque()
@@ -202,7 +219,9 @@ class Dispatcher:
     @property
     def unsent(self) -> Sequence[bytes]:
         """The coalitions that no worker ever had; none where all were computed before."""
-        return () if self._again else self._keys[self._at :]
+        begun = [part for chunk in self._begun for part in chunk.parts() if not part.sent]
+        keys = [key for part in begun for key in part.keys]
+        return () if self._again else [*keys, *self._keys[self._at :]]
 
     def compute(
         self, keys: Sequence[bytes], deadline: float = math.inf, *, again: bool = False
@@ -234,6 +253,8 @@ class Dispatcher:
         if self._paused:
             due = min(due for due, _ in self._paused)
             pause = min(NAP, max(0.0, due - time.monotonic()))
+        elif self._guard.cancel is not None:
+            pause = NAP
         with self._guard.interruptible():
             if self._flying:
                 answers = self.session.wait(list(self._flying), pause)
@@ -270,8 +291,7 @@ class Dispatcher:
                 return
 
     def _submit(self, chunk: Chunk) -> None:
-        if chunk.sent:
-            self._on_repeat(chunk)
+        self._on_call(chunk)
         chunk.sent = True
         rows = bits.joined(chunk.keys, len(chunk.keys[0]))
         self._flying[self.session.submit(rows, alone=chunk.alone)] = chunk
@@ -285,6 +305,8 @@ class Dispatcher:
                 self._on_values(chunk)
         elif isinstance(error, WorkerLostError):
             self._lost(chunk, error)
+        elif answer.values is not None and len(chunk) > 1:
+            self._keep_answered(chunk, answer)
         elif error is not None and (error := self._unless_transient(chunk, error)) is None:
             return
         elif len(chunk) == 1 or (isinstance(error, GameError) and error.coalition is None):
@@ -293,10 +315,24 @@ class Dispatcher:
         else:
             self._halve(chunk, self._queue)
 
+    def _keep_answered(self, chunk: Chunk, answer: Answer) -> None:
+        """Keep the calls before the one that failed: they are paid, and are not made again."""
+        assert answer.values is not None  # noqa: S101 - asked before
+        count = len(answer.values)
+        *answered, failed = chunk.cut(count, count + 1)[: 1 + bool(count)]
+        for part in answered:
+            part.take(answer.values)
+            if not chunk.again:
+                self._on_values(part)
+        for part in chunk.halves[1 + bool(count) :]:  # never called: it is paid already
+            part.sent = False
+            self._queue.appendleft(part)
+        self._land(failed, Answer(error=answer.error))
+
     def _halve(self, chunk: Chunk, queue: deque[Chunk]) -> None:
         self.halved += 1
         self._pace.failed(len(chunk))
-        queue.extendleft(reversed(chunk.halve()))
+        queue.extendleft(reversed(chunk.cut(len(chunk) // 2)))
 
     def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
         """Pause the chunk when it is to be tried again; else return the error to report."""
@@ -307,6 +343,9 @@ class Dispatcher:
             return raised
         pause = min(LONGEST_BACKOFF, self._engine.backoff * 2**chunk.retries)
         chunk.retries += 1
+        _log.warning(
+            "a call failed, and is made again in %.1f s: %s: %s", pause, type(error).__name__, error
+        )
         self._paused.append((time.monotonic() + pause, chunk))
         return None
 
@@ -350,9 +389,10 @@ class Dispatcher:
         answered = []
         with suppress(EngineError):  # something else is being reported already
             for ticket, answer in self.session.abort(list(flying)) if flying else []:
-                if answer.values is not None and not flying[ticket].again:
-                    flying[ticket].take(answer.values)
-                    answered.append(flying[ticket])
+                if answer.values is not None and len(answer.values) and not flying[ticket].again:
+                    chunk = flying[ticket].cut(len(answer.values))[0]
+                    chunk.take(answer.values)
+                    answered.append(chunk)
         return answered
 
     def _drop_waiting(self) -> bool:

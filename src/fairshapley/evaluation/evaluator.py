@@ -21,7 +21,7 @@ from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache, Replicates, entry_bytes
-from fairshapley.evaluation.dispatch import Chunk, Dispatcher, OutOfTimeError, Pace
+from fairshapley.evaluation.dispatch import FIRST_CHUNK, Chunk, Dispatcher, OutOfTimeError, Pace
 from fairshapley.evaluation.engines import Engine, SerialEngine
 from fairshapley.evaluation.engines.engine import PackedGame
 from fairshapley.evaluation.failures import (
@@ -40,7 +40,7 @@ from fairshapley.evaluation.on_device import evaluate_on_device
 from fairshapley.evaluation.prices import Prices
 from fairshapley.games import abilities
 from fairshapley.games.abilities import DeviceGame
-from fairshapley.games.game import MAX_TABLE_PLAYERS, Game, members
+from fairshapley.games.game import MAX_TABLE_PLAYERS, FunctionGame, Game, members
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 
@@ -49,6 +49,8 @@ __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeEr
 VERIFY_TOLERANCE = 1e-9
 # A round too large to be remembered is worked through in parts of this size.
 PART_BYTES = 1 << 26
+# Decimals beyond which sums of prices differ by their order.
+SMALLEST_SUM = 12
 
 OnError = Literal["raise", "skip"]
 
@@ -194,6 +196,8 @@ class Evaluator:
         self._looked_up: tuple[Draw, Part] | None = None
         """What the pricing of a draw has found, for its evaluation"""
         self._failures: dict[bytes, str] | None = None
+        self._run = ""
+        """The name of the run in the journal's bills"""
 
     def __enter__(self) -> Evaluator:
         return self
@@ -443,10 +447,12 @@ class Evaluator:
             game = PackedGame(self.game, self.n_active, columns=columns, seeded=seeded)
             # A chunk that fails is paid as a whole: where there are prices it is one evaluation.
             chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
-            pace = Pace(chunk_size, self.n_players, abilities.batch_size(self.game))
+            # What one call of a plain function takes is not known before it: it may be paid.
+            first = 1 if isinstance(self.game, FunctionGame) else FIRST_CHUNK
+            pace = Pace(chunk_size, self.n_players, abilities.batch_size(self.game), first)
             session = self.engine.open(game)
             self._dispatcher = Dispatcher(
-                session, self.engine, pace, self.guard, self._journal, self._repeat
+                session, self.engine, pace, self.guard, self._journal, self._begin
             )
         return self._dispatcher
 
@@ -459,14 +465,29 @@ class Evaluator:
             wanted = {} if self.replicates is None else self.replicates.wanted(chunk.replicates)
             keys = [chunk.keys[at] for at in kept]
             self.slot.journal.append(self.slot.game, keys, chunk.values[kept], wanted)
+            self._bill(answered=self._price(keys))
         self.tally.computed += len(chunk) - len(chunk.unusable)
 
-    def _repeat(self, chunk: Chunk) -> None:
-        """Pay for coalitions that are computed once more, unless there is no money left."""
+    def continue_bill(self, run: str) -> None:
+        """Go on from what the same run has paid before, with this journal."""
+        self._run = run
+        paid, answered = self._bill()
+        self.tally.cost += max(0.0, round(paid - answered, SMALLEST_SUM))
+
+    def _bill(self, paid: float = 0.0, answered: float = 0.0) -> tuple[float, float]:
+        if self.slot is None or self.prices is None or self.slot.journal.readonly:
+            return 0.0, 0.0
+        return self.slot.journal.bill(self.slot.game, self._run, paid, answered)
+
+    def _begin(self, chunk: Chunk) -> None:
+        """Pay for coalitions, unless there is no money left to compute them (once more)."""
         price = self._price(chunk.keys)
-        if self.tally.cost + price > self.money:
+        again = price if chunk.sent else 0.0
+        paid, _ = self._bill()
+        if round(max(self.tally.cost + again, paid + price) - self.money, SMALLEST_SUM) > 0:
             raise OutOfMoneyError
-        self.tally.cost += price
+        self.tally.cost += again
+        self._bill(price)
         if chunk.retries:
             self.tally.retried += len(chunk)
             self.tally.computed += len(chunk)
@@ -488,6 +509,7 @@ class Evaluator:
                 raise failure(self._masks([key])[0], reason, chunk.error) from chunk.error
             self.tally.computed += 1
             values[at] = math.nan
+            self._bill(answered=self._price([key]))  # the failure is journalled as the answer
             self._skip(key, reason)
         return values
 
@@ -503,7 +525,8 @@ class Evaluator:
         self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
         self.tally.cost -= self._price(dispatcher.unsent)
         try:
-            if isinstance(error, OutOfTimeError | OutOfMoneyError):
+            paid = self.prices is not None and isinstance(error, GameError)
+            if paid or isinstance(error, OutOfTimeError | OutOfMoneyError):
                 dispatcher.finish()
         finally:
             for chunk in dispatcher.abandon():
@@ -554,6 +577,7 @@ class Evaluator:
         if keys:
             self._compute(keys, chunks.append, again=True)
         for chunk in chunks:
+            self._bill(answered=self._price(chunk.keys))
             values = np.full(len(chunk), math.nan) if chunk.values is None else chunk.values
             for key, value in zip(chunk.keys, values.tolist(), strict=True):
                 yield key, value, chunk.error

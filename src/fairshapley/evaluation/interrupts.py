@@ -1,4 +1,4 @@
-"""Ctrl-C that stops a run without tearing its state.
+"""Ctrl-C, or an event of the caller, that stops a run without tearing its state.
 
 While the guard is active the signal raises KeyboardInterrupt only inside a utility; anywhere else
 it is remembered, and acted on at the next `check`. A second Ctrl-C raises wherever it arrives,
@@ -12,12 +12,32 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
+
+from fairshapley.errors import InputError
+
+
+class Event(Protocol):
+    """An event of `threading`, `asyncio` or `multiprocessing`."""
+
+    def is_set(self) -> bool:
+        """Whether it happened."""
 
 
 class InterruptGuard:
-    """Replaces Python's own handler of SIGINT for the time of a run, in the main thread only."""
+    """Replaces Python's own handler of SIGINT for the time of a run, in the main thread only.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cancel
+        An event that stops the run as Ctrl-C does, once it is set.
+    """
+
+    def __init__(self, cancel: Event | None = None) -> None:
+        if cancel is not None and not callable(getattr(cancel, "is_set", None)):
+            message = "must be an event, such as threading.Event()"
+            raise InputError(message, parameter="cancel", received=cancel)
+        self.cancel = cancel
         self._presses = 0
         self._interruptible = False
         self._active = False
@@ -43,13 +63,18 @@ class InterruptGuard:
             raise KeyboardInterrupt
 
     @property
+    def cancelled(self) -> bool:
+        """Whether the event of the caller is set."""
+        return self.cancel is not None and self.cancel.is_set()
+
+    @property
     def asked_once(self) -> bool:
         """Whether it was this guard that was asked to stop, and only once."""
         return self._presses == 1
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt when Ctrl-C was pressed since the run began."""
-        if self._presses:
+        """Raise KeyboardInterrupt when Ctrl-C was pressed in the run, or the event is set."""
+        if self._presses or self.cancelled:
             raise KeyboardInterrupt
 
     @contextmanager

@@ -21,6 +21,7 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.randomness import draw_seeds
+from fairshapley.semivalues import log_binomial
 
 # Each of v(∅) and v(N) has one of 3·n draws, as have coalitions drawn twice. With a proxy, noise of
 # variance σ² leaves some 6·σ² for each evaluation in a value, and r draws of v(N) leave σ²/(n²·r):
@@ -87,6 +88,18 @@ class RepeatedDraw:
             return self.inner.masks(start, stop)
         more = self.more[max(0, start - own) : stop - own]
         return more if start >= own else np.concatenate([self.inner.masks(start, own), more])
+
+
+def noise_left(weights: FloatArray) -> float:
+    """Return the variance of the value of noise of variance 1, drawn once for each coalition.
+
+    Examples
+    --------
+    >>> round(noise_left(np.array([0.5, 0.5])), 6)
+    1.0
+    """
+    counts = np.exp(log_binomial(len(weights) - 1, np.arange(float(len(weights)))))
+    return 2.0 * float(counts @ np.square(weights))
 
 
 class Noise:

@@ -11,6 +11,9 @@ import numpy as np
 from fairshapley._basics.text import visible
 from fairshapley._basics.types import FloatArray, FloatMatrix, IntArray
 
+# How an obstacle begins where the utility was found to be random and does not say so.
+NOT_REPRODUCIBLE = "the utility is not reproducible"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:

@@ -15,6 +15,7 @@ from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
 from fairshapley.fairness.certificate import Certificate, cost_text, half_widths, rounded_up
 from fairshapley.fairness.decisions import Decisions
+from fairshapley.fairness.evidence import NOT_REPRODUCIBLE
 from fairshapley.fairness.levels import check_delta
 
 # Players that a sentence names.
@@ -61,12 +62,14 @@ class Findings:
         """What each player does: "clearly helps", "clearly hurts", "no effect" or "unclear".
 
         A value is clear where its sign is known, or the 95 % interval of this value alone leaves
-        zero out; where a model gives the values, from `CLEAR` standard errors on.
+        zero out; where a model gives the values, or noise was found that was not declared, from
+        `CLEAR` standard errors on.
         """
         found = self.certificate.evidence
         widths = np.zeros(found.n_players) if found.exact else self.single_widths(GRADE_DELTA)
         if widths is None:
-            by_model = found.modelled and not found.obstacle
+            by_model = found.obstacle.startswith(NOT_REPRODUCIBLE)
+            by_model |= found.modelled and not found.obstacle
             widths = CLEAR * found.standard_errors if by_model else np.full(found.n_players, np.inf)
         clear = (np.abs(found.values) > widths) | (self.decisions.signs() != 0)
         unclear = "no effect" if found.exact else "unclear"

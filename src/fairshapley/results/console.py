@@ -111,11 +111,12 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
     partial = "" if result.complete else " (partial result)"
     marginals = "" if result.marginals is None else f", {result.marginals:,} marginals"
     paid = f", for {money(result, result.evaluations)}" if result.run.cost is not None else ""
+    calls = f" ({result.run.computed:,} calls)" if result.run.computed > result.evaluations else ""
     mean = float(np.abs(result.values).mean())
     relative = result.xi / mean if mean > 0 else math.inf
     lines = [
         f"{result.semivalue.capitalize()} values of {players}, {kind}{partial}",
-        f"{result.evaluations:,} evaluations{marginals}{paid}; seed {result.seed}",
+        f"{result.evaluations:,} evaluations{calls}{marginals}{paid}; seed {result.seed}",
         f"stopped: {result.stopped}",
     ]
     if terms and not result.exact:

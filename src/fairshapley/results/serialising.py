@@ -144,7 +144,7 @@ def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
     given = data.keys() - ABOUT
     known = stored_fields(kind)
     # A field with a default may be missing: it is newer than the file.
-    needed = {name for name, (_, item) in known.items() if _is_required(item)}
+    needed = {name for name, (_, item) in known.items() if is_required(item)}
     wrong = (needed - given) | (given - known.keys())
     if wrong:
         raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
@@ -247,7 +247,8 @@ def _read(item: Field[Any], value: Any) -> Any:
         raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
 
 
-def _is_required(item: Field[Any]) -> bool:
+def is_required(item: Field[Any]) -> bool:
+    """Whether a field has no default."""
     return item.default is MISSING and item.default_factory is MISSING
 
 

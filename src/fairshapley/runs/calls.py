@@ -22,6 +22,7 @@ from fairshapley.estimators.exact import (
 )
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
+from fairshapley.evaluation.interrupts import Event
 from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games.abilities import is_random, rounds
@@ -31,7 +32,7 @@ from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
-from fairshapley.runs.loop import Run
+from fairshapley.runs.loop import AUTOMATIC_REPEATS, LEAST_COMPUTED, OnInterrupt, Run
 from fairshapley.runs.pairs import known_pairs
 from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.plan import Plan, RunGame, RunLog
@@ -71,6 +72,8 @@ def estimate(
     progress: ProgressOption = None,
     on_error: OnError = "raise",
     pairs: bool = False,
+    cancel: Event | None = None,
+    on_interrupt: OnInterrupt = None,
 ) -> Result:
     """Estimate the values of the players of a game.
 
@@ -117,9 +120,9 @@ def estimate(
         stopped, however it stopped.
     verify
         The number of coalitions to compute again: with a journal first, and a value that differs
-        stops the run; without one at the end, and a value that differs is noted, and nothing is
-        certified then. By default one in a hundred, at most two, where there is no journal and the
-        utility is a function of your own.
+        stops the run; without one at the end, within the budget: where a value differs, that is
+        noted, standard errors contain the noise, and nothing is certified. By default four
+        coalitions, where there is no journal and a utility of your own was computed 20 times.
     progress
         None shows a bar on a terminal, True or False always or never; a function is called with
         a snapshot ten times a second.
@@ -130,12 +133,18 @@ def estimate(
         Whether to say of each pair of players what they add together beyond what they add apart,
         as `Result.run.pairs`: exact where all utilities are known, else by a model of those that
         the run has evaluated. For Shapley values of up to 40 players.
+    cancel
+        An event, such as ``threading.Event()``: once it is set the run ends, and its partial
+        result is returned. Calls that are answered within a second are kept.
+    on_interrupt
+        What Ctrl-C does: "return" gives the partial result, marked as such, "raise" raises
+        KeyboardInterrupt with it. By default it raises in scripts, and returns in a notebook or at
+        a prompt.
 
     Returns
     -------
     Result
-        Ctrl-C gives the partial result, marked as such. An error carries what was estimated so
-        far as ``error.partial``.
+        An error, and a KeyboardInterrupt, carries what was estimated so far as ``error.partial``.
 
     Examples
     --------
@@ -156,7 +165,7 @@ def estimate(
     if by_rounds and len(rounds(game)) > 1:
         one_round = partial(
             estimate, method=method, semivalue=semivalue, xi=xi, verify=verify, progress=progress,
-            on_error=on_error,
+            on_error=on_error, cancel=cancel, on_interrupt=on_interrupt,
         )  # fmt: skip
         return estimate_rounds(
             game, one_round, budget=parse_budget(budget), seed=seed, engine=engine, journal=journal
@@ -183,15 +192,22 @@ def estimate(
             budget=limits,
             until=until,
             on_error=on_error,
+            repeats=0 if on_error == "skip" else planned_repeats(game, verify, journal),
             notes=notes,
             in_flight=getattr(opened, "in_flight", 1),
         )
         _check_certifiable(plan)
         plan, device_form = staying_on_device(game, plan, engine=opened, journal=journal)
         with evaluating(
-            game, facts, engine=opened, journal=journal, on_error=on_error, on_device=device_form
+            game,
+            facts,
+            engine=opened,
+            journal=journal,
+            on_error=on_error,
+            on_device=device_form,
+            cancel=cancel,
         ) as evaluator:
-            result = _execute(plan, evaluator, seed, started, progress, verify)
+            result = _execute(plan, evaluator, seed, started, progress, verify, on_interrupt)
             return _with_pairs(result, evaluator) if pairs else result
 
 
@@ -231,6 +247,8 @@ def resume(
     engine: EngineOption = None,
     verify: int | None = None,
     progress: ProgressOption = None,
+    cancel: Event | None = None,
+    on_interrupt: OnInterrupt = None,
 ) -> Result:
     """Continue a run from its journal; without the game, report what the journal holds.
 
@@ -250,7 +268,7 @@ def resume(
         The estimator, when it is not one of this package.
     budget, until
         Other limits than those recorded, e.g. a larger budget.
-    engine, verify, progress
+    engine, verify, progress, cancel, on_interrupt
         As in `estimate`.
     """
     if journal is None:
@@ -286,10 +304,11 @@ def resume(
         with (
             recorded(**made),
             evaluating(
-                game, plan.game, engine=engine, journal=opened, on_error=plan.on_error
+                game, plan.game, engine=engine, journal=opened, on_error=plan.on_error,
+                cancel=cancel,
             ) as evaluator,
-        ):
-            return _execute(plan, evaluator, record.seed, started, progress, verify)
+        ):  # fmt: skip
+            return _execute(plan, evaluator, record.seed, started, progress, verify, on_interrupt)
 
 
 def _execute(
@@ -299,16 +318,28 @@ def _execute(
     started: float,
     progress: ProgressOption,
     verify: int | None,
+    on_interrupt: OnInterrupt,
 ) -> Result:
     """One run to its end, with a row of its own in the journal."""
+    if on_interrupt is not None:
+        checks.choice("on_interrupt", on_interrupt, ("raise", "return"))
     count = None if verify is None else checks.whole("verify", verify, least=0)
     run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
-    game = evaluator.game
-    if evaluator.slot is not None:  # nothing is computed twice, unless asked for
-        return run.execute(progress, verify=count or 0)
+    run.on_interrupt = on_interrupt
+    # Without a journal `verify` is how many calls are made again, of a run however short.
+    least = 0 if count and evaluator.slot is None else LEAST_COMPUTED
+    return run.execute(progress, verify=count or 0 if evaluator.slot else 0, least=least)
+
+
+def planned_repeats(game: Game, verify: int | None = None, journal: JournalOption = None) -> int:
+    """Return how many calls a run makes again at its end, to look for noise."""
+    if journal is not None:  # nothing is computed twice, unless asked for
+        return 0
+    if verify is not None:
+        return checks.whole("verify", verify, least=0)
     # A utility that is the user's own code may be random without saying so.
     ours = type(game).__module__.startswith("fairshapley.") and not isinstance(game, FunctionGame)
-    return run.execute(progress, repeats=0 if not count and (ours or is_random(game)) else count)
+    return 0 if ours or is_random(game) else AUTOMATIC_REPEATS
 
 
 def _check_pairs(facts: RunGame, semivalue: str | Semivalue) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from fairshapley.draws import DivisibleDraw, Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.estimator import NoiseLevel
-from fairshapley.estimators.exact import coalition_weights, exact_values
+from fairshapley.estimators.exact import coalition_weights, coalitions_needed, exact_values
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.evaluation.evaluator import (
     Evaluator,
@@ -24,23 +26,28 @@ from fairshapley.evaluation.evaluator import (
 )
 from fairshapley.evaluation.failures import LEAST_SCALE
 from fairshapley.evaluation.journal import RunStatus
-from fairshapley.evaluation.noise import Noise, RepeatedDraw
+from fairshapley.evaluation.noise import Noise, RepeatedDraw, noise_left
 from fairshapley.evaluation.prices import by_size
+from fairshapley.fairness.evidence import NOT_REPRODUCIBLE
 from fairshapley.games import abilities
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.result import Result
 from fairshapley.runs.history import FirstCoalitions, Recorder
 from fairshapley.runs.outcome import evidence_of, result_of
 from fairshapley.runs.plan import Plan, RunLog
-from fairshapley.runs.progress import ProgressOption, ProgressReporter
+from fairshapley.runs.progress import ProgressOption, ProgressReporter, at_prompt
 from fairshapley.stopping import Budget, Snapshot, rungs
 
 # Exact values of identical players may differ by this share of the sizes of all values together: a
 # fit that stops at a tolerance may tell equal rows apart by their order.
 SAME = 1e-6
 
-# Computed again to see whether a utility is reproducible: one in a hundred, at most two.
-AUTOMATIC_REPEATS, COMPUTED_FOR_EACH = 2, 100
+# Calls that are made again to see whether a utility is reproducible, and from how many calls on:
+# of noise that changes every second answer, four miss one case in sixteen.
+AUTOMATIC_REPEATS, LEAST_COMPUTED = 4, 20
+# Noise of variance 1 leaves at most some 6/m of variance in a value from m evaluations with a proxy
+# (see `noise`), beside what is left where every coalition is known.
+NOISE_PER_EVALUATION = 6.0
 # A utility that is computed again may differ by this share of the largest: sums in another order.
 REPEATED = 1e-6
 
@@ -56,6 +63,8 @@ STALL_REQUESTS_PER_COALITION = 20
 
 # Seconds that buy a round number of evaluations end a run only where their speed was misjudged.
 LATE = 1.5
+OnInterrupt: TypeAlias = Literal["raise", "return"] | None
+_log = logging.getLogger("fairshapley")
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -83,8 +92,34 @@ class Allowance:
         unit = abilities.cost_unit(evaluator.game)
         self.money = f" {unit}" if unit else ""
         """The unit of prices, where the game names it"""
+        self.repeats = 0
+        """The calls that are kept free, to be made again at the end"""
+        self.repeats_cost = 0.0
+        """What they cost"""
         if self.budget.cost is not None:
             evaluator.money = self.budget.cost
+        self._keep_repeats(plan.repeats)
+
+    def _keep_repeats(self, count: int) -> None:
+        """Keep calls free that are made again at the end, of a budget of some size.
+
+        Where the budget pays for all coalitions they are among those that it leaves over.
+        """
+        limit, game, ends = self.budget.evaluations, self.plan.game, self.evaluator.ends()
+        needed = coalitions_needed(game.n_active, self.plan.semivalue)
+        if limit is not None and LEAST_COMPUTED + count <= limit < needed:
+            self.repeats = count
+        if self.budget.cost is not None and count and self.evaluator.prices is not None:
+            each = self.evaluator.cost(ends) / len(ends)
+            if self.budget.cost >= (LEAST_COMPUTED + count) * each:
+                self.repeats_cost = count * each
+
+    def repeats_left(self, least: int) -> int:
+        """Return how many calls are made again at the end of a run that made at least so many."""
+        limit, spent, count = self.budget.evaluations, self.evaluator.tally, self.plan.repeats
+        if spent.computed < least:
+            return 0
+        return count if limit is None else max(0, min(count, limit - spent.evaluations))
 
     def require_ends(self) -> None:
         """Raise a BudgetError where v(∅) and v(N) alone are more than the budget."""
@@ -135,10 +170,10 @@ class Allowance:
             left = min(budget.marginals - marginals, draw.marginals)
             most["marginals"] = len(draw) * left // max(draw.marginals, 1)
         if budget.cost is not None:
-            left_over = budget.cost - spent.cost
+            left_over = budget.cost - spent.cost - (0.0 if first else self.repeats_cost)
             most["cost"] = self.evaluator.affordable(draw, math.inf, left_over, whole=first)
         if self.most is not None:
-            left = self.most - spent.evaluations
+            left = self.most - spent.evaluations - (0 if first else self.repeats)
             most["evaluations"] = self.evaluator.affordable(draw, left, whole=first)
             if most["evaluations"] < len(draw) and self._climbs(first=first):
                 return self.affordable(draw, marginals, first=first)
@@ -173,11 +208,11 @@ class Allowance:
         """Return the sentence for a run that a limit has ended, with what is left of it."""
         limits, spent = self.budget.limits(), self.evaluator.tally
         if unit == "cost":
-            left = max(0.0, limits[unit] - spent.cost)
+            left = max(0.0, limits[unit] - spent.cost - self.repeats_cost)
             said, rest = f"{limits[unit]:,.6g}{self.money}", f"{left:,.4g} left, too little"
         else:
-            limit = limits.get(unit, self.most or 0)
-            left = limit - (marginals if unit == "marginals" else spent.evaluations)
+            limit, made = limits.get(unit, self.most or 0), spent.evaluations + self.repeats
+            left = max(0, limit - (marginals if unit == "marginals" else made))
             said, rest = f"{limit:,} {unit}", f"{left:,} left, too few"
         if unit not in limits:
             allowed = f"{self.budget.seconds:g} seconds allowed {said}"
@@ -191,6 +226,7 @@ class Run:
     def __init__(self, plan: Plan, evaluator: Evaluator, log: RunLog, started: float) -> None:
         self.plan, self.game = plan, plan.game
         self.evaluator, self.log, self.started = evaluator, log, started
+        evaluator.continue_bill(f"{log.seed} {plan.configuration()}")
         self.problem: Problem | None
         self.pooling: Pooling | None
         """The groups of identical players, which share one value"""
@@ -210,19 +246,24 @@ class Run:
         self.allowance = Allowance(plan, evaluator, started)
         self._last_new = 0, 0
         """Evaluations, and requests, when a coalition was last new"""
+        self.on_interrupt: OnInterrupt = "return"
+        """What Ctrl-C does with the partial result"""
+        self.noise_variance = 0.0
+        """What noise that was not declared adds to the variance of a value"""
         self.noticed = ""
         """Says so where the utility was found to be random"""
         self._forget()
 
     def execute(
-        self, progress: ProgressOption, *, verify: int = 0, repeats: int | None = 0
+        self, progress: ProgressOption, *, verify: int = 0, least: int = LEAST_COMPUTED
     ) -> Result:
         """Run to the end, and journal how it ended.
 
-        First `verify` journalled utilities are computed again, and at the end `repeats` of those
-        that the run has used; None is one in a hundred, at most two.
+        First `verify` journalled utilities are computed again, and at the end the plan's repeats,
+        where at least `least` were computed.
         """
         budget, name = self.plan.budget, self.plan.estimator.name
+        _log.info("%s of %s players begins: budget %s", name, self.game.n_players, budget)
         try:
             try:
                 self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
@@ -235,13 +276,17 @@ class Run:
                 stopped = self._loop(reporter)
             self.evaluator.guard.check()
             self._check_values()
-            self._look_for_noise(repeats)
-        except KeyboardInterrupt:
-            stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
+            self._look_for_noise(self.allowance.repeats_left(least))
+        except KeyboardInterrupt as error:
+            guard = self.evaluator.guard
+            how = "cancelled" if guard.cancelled else "interrupted"
+            stopped = f"{how} after {self.evaluator.tally.evaluations:,} evaluations"
             result = self._end("interrupted", self.result(stopped, complete=False))
-            if not self.evaluator.guard.asked_once:
-                raise
-            return result
+            returns = self.on_interrupt == "return" or (self.on_interrupt is None and at_prompt())
+            if guard.cancelled or (returns and guard.asked_once):
+                return result
+            error.partial = result  # type: ignore[attr-defined]
+            raise
         except ExhaustedError:
             stopped = (
                 f"the journal holds no further utilities: {self.evaluator.tally.evaluations:,} "
@@ -254,30 +299,39 @@ class Run:
             except Exception as second:  # what stopped the run matters more
                 error.add_note(f"how far the run had come could not be kept: {second!r}")
             raise
+        if self.noticed and stopped == EXACT:
+            stopped = "every coalition was evaluated"
         return self._end("finished", self.result(stopped, complete=True))
 
-    def _look_for_noise(self, repeats: int | None) -> None:
-        """Compute a few utilities again: what is not the same is random, and no error says so."""
-        if repeats is None:
-            repeats = min(AUTOMATIC_REPEATS, self.evaluator.tally.computed // COMPUTED_FOR_EACH)
+    def _look_for_noise(self, repeats: int) -> None:
+        """Make a few calls again: what is not the same is random, and the errors contain it."""
+        tally, game = self.evaluator.tally, self.game
         if not repeats or self.plan.on_error == "skip":
             return
         try:
             found = self.evaluator.changes(repeats)
         except OutOfMoneyError:
             return
-        apart = found[np.abs(found) > REPEATED * self.evaluator.tally.largest]
-        if len(apart):
-            deviation = math.sqrt(float(np.mean(np.square(found))) / 2.0)
-            self.noticed = (
-                f"the utility is not reproducible: {len(apart)} of {len(found)} coalitions gave "
-                "another number when computed again, as noise of standard deviation "
-                f"{deviation:.2g} does, and the errors do not contain it. Say random=True, use "
-                "fs.games.Random, or fix the seed inside"
-            )
+        tally.computed += len(found)
+        apart = found[np.abs(found) > REPEATED * tally.largest]
+        if not len(apart):
+            return
+        variance = float(np.mean(np.square(found))) / 2.0
+        weights = coalition_weights(self.plan.semivalue, game.n_active, game.n_nulls)
+        left = NOISE_PER_EVALUATION / tally.evaluations + noise_left(weights)
+        # So few repeats say little of how large the noise is: Student's factor for that.
+        few = float(stdtrit(len(found), 0.975) / ndtri(0.975)) ** 2
+        self.noise_variance = few * variance * left
+        self.noticed = (
+            f"{NOT_REPRODUCIBLE}: {len(apart)} of {len(found)} coalitions gave another number when "
+            f"computed again, as noise of standard deviation {math.sqrt(variance):.2g} does; the "
+            "standard errors contain it. Say random=True, use fs.games.Random, or fix the seed "
+            "inside"
+        )
 
     def _end(self, status: RunStatus, result: Result) -> Result:
         """Journal how the run ended; the result outlives a journal that cannot be written."""
+        _log.info("%s: %s after %s evaluations", status, result.stopped, result.evaluations)
         try:
             return self.log.end(status, result)
         except JournalError as error:

@@ -34,7 +34,7 @@ def evidence_of(run: Run) -> Evidence:
         unseen = run.first.unseen(
             run.problem, now.values, semivalue, tally.evaluations, value_width
         )
-    errors = np.sqrt(now.variances)
+    errors = np.sqrt(now.variances + run.noise_variance)
     if game.n_nulls:
         # The value of a declared null player is 0, so that its error is known.
         errors[-game.n_nulls :] = np.abs(now.values[-game.n_nulls :])
@@ -43,7 +43,7 @@ def evidence_of(run: Run) -> Evidence:
         standard_errors=errors,
         counts=now.counts,
         evaluations=tally.evaluations,
-        exact=now.exact,
+        exact=now.exact and not run.noticed,
         independent=traits.independent,
         obstacle=obstacle,
         extremes=now.extremes,
@@ -52,7 +52,7 @@ def evidence_of(run: Run) -> Evidence:
         contribution_width=width,
         identically_distributed=traits.iid,
         modelled=now.modelled,
-        random=game.random,
+        random=game.random or bool(run.noticed),
         n_nulls=game.n_nulls,
         player_names=game.player_names,
     )

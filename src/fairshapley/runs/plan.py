@@ -79,6 +79,8 @@ class Plan:
     budget: Budget | None = None
     until: Rule | None = None
     on_error: OnError = "raise"
+    repeats: int = 0
+    """Calls of the budget that are made again at the end, to look for noise"""
     notes: tuple[str, ...] = ()
     in_flight: int = 1
     """Coalitions that a round should hold, for an engine that waits for many at a time"""

@@ -61,6 +61,12 @@ def is_watched() -> bool:
     return hasattr(shell, "kernel") or (sys.stderr is not None and sys.stderr.isatty())
 
 
+def at_prompt() -> bool:
+    """Whether somebody types commands: at a prompt of Python, or in a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None or hasattr(sys, "ps1") or bool(sys.flags.interactive)
+
+
 class ProgressReporter:
     """Shows evaluations, rate, workers, minimum fidelity and the time left.
 

@@ -12,7 +12,7 @@ from fairshapley.errors import FingerprintError, JournalError
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
-from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.interrupts import Event, InterruptGuard
 from fairshapley.evaluation.journal import Journal
 from fairshapley.evaluation.noise import Noise
 from fairshapley.evaluation.on_device import EXACT_NOTE, NOTE
@@ -84,13 +84,14 @@ def evaluating(
     journal: JournalOption = None,
     on_error: OnError = "raise",
     on_device: DeviceGame | None = None,
+    cancel: Event | None = None,
 ) -> Iterator[Evaluator]:
     """An evaluator of the game, with its journal and engine; what it opened is closed afterwards.
 
     Without the game it replays what the journal holds.
     """
     with ExitStack() as stack:
-        guard = stack.enter_context(InterruptGuard())
+        guard = stack.enter_context(InterruptGuard(cancel))
         slot = None
         if journal is not None and facts.fingerprint is not None:
             opened = stack.enter_context(opened_journal(journal, readonly=game is None))

@@ -23,19 +23,28 @@ import numpy as np
 
 from fairshapley._basics import bits, checks
 from fairshapley._basics.types import ByteArray, FloatArray
-from fairshapley.errors import EngineError, GameError
+from fairshapley.errors import EngineError, GameError, InputError
 from fairshapley.games import abilities
-from fairshapley.games.game import Game
+from fairshapley.games.game import FunctionGame, Game
 from fairshapley.randomness import SEED_BYTES
 
 Ticket: TypeAlias = Any
 """Stands for a chunk that was handed in"""
+Transient: TypeAlias = Callable[[Exception], bool]
 
 # How often to look whether the workers are still there.
 LOOK_SECONDS = 1.0
 # When a run stops, most chunks are done within half a second: to let them end is cheaper than to
 # end their workers, and keeps what they compute.
 LAST_MOMENT = 1.0
+RETRIES = 5
+# Seconds before the first retry; they double. Five retries wait 15 s in all: long enough for a
+# service that restarts, or a limit that counts by the quarter of a minute.
+BACKOFF = 0.5
+# What clients of services call a failure that passes, and the states of HTTP that mean one.
+TRANSIENT_NAMES = {"Timeout", "TimeoutException", "NetworkError", "ConnectionError"}
+TRANSIENT_NAMES |= {"ClientConnectionError", "APIConnectionError", "RateLimitError"}
+BUSY = {408, 425, 429, 500, 502, 503, 504, 529}
 
 
 class WorkerLostError(Exception):
@@ -59,18 +68,42 @@ class RemoteError(Exception):
     ----------
     name
         The name of the type.
+    transient
+        Whether the exception itself is transient.
     """
 
-    def __init__(self, text: str, name: str = "") -> None:
+    def __init__(self, text: str, name: str = "", *, transient: bool = False) -> None:
         super().__init__(text)
-        self.name = name
+        self.name, self.transient = name, transient
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether a call may succeed when it is made again.
+
+    Time-outs and broken connections are transient, those of httpx, requests, aiohttp and the
+    clients of language models too, and so are answers of a service that is busy (status 429, 503).
+
+    Examples
+    --------
+    >>> is_transient(ConnectionResetError()), is_transient(ValueError())
+    (True, False)
+    """
+    if isinstance(error, TimeoutError | ConnectionError):
+        return True
+    answer = getattr(error, "response", None)
+    status = {getattr(error, name, None) for name in ("status_code", "status")}
+    status.add(getattr(answer, "status_code", None))
+    names = {kind.__name__ for kind in type(error).__mro__}
+    passing = bool(names & TRANSIENT_NAMES or status & BUSY)
+    return passing or bool(getattr(error, "transient", False))
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What became of a chunk: the utilities in order, or the error that the game raised.
 
-    `error` is a `WorkerLostError` when not the game but the worker failed.
+    With an error, `values` are those of the calls before it. `error` is a `WorkerLostError` when
+    not the game but the worker failed.
     """
 
     values: FloatArray | None = None
@@ -128,6 +161,10 @@ class PackedGame:
         function, arguments = self._call(rows)
         return check_answer(function(*arguments), len(rows), self.columns)
 
+    def before(self, error: BaseException) -> FloatArray | None:
+        """Return the utilities that a function gave before a call of it failed."""
+        return getattr(error, "answered", None) if isinstance(self.game, FunctionGame) else None
+
     async def answer(self, rows: ByteArray) -> FloatArray:
         """Return the same from an ``async def``."""
         game: Any = self.game
@@ -173,7 +210,7 @@ def answer_of(game: PackedGame, rows: ByteArray) -> Answer:
     try:
         values = game(rows)
     except BaseException as error:  # also SystemExit: a utility does not end the program
-        return Answer(error=as_exception(error))
+        return Answer(game.before(error), error=as_exception(error))
     return Answer(values, time.perf_counter() - start)
 
 
@@ -286,19 +323,31 @@ class Engine:
     in_flight
         The least that a round holds. Rounds are drawn then, so that results depend on it: it is a
         setting, never a count of what there happens to be.
+    retries
+        How often a call is made again after an error that is transient.
+    backoff
+        The seconds to wait before the first retry; twice as long before each further one.
+    transient
+        Says of an exception whether it is transient; by default time-outs, broken connections and
+        answers of a busy service are.
     """
 
     chunk_size: int | None = None
     timeout: float | None = None
     in_flight: int = 1
-    retries: int = 0
-    """How often a chunk is computed again whose error is `transient`"""
-    backoff: float = 0.0
-    """The pause before that in seconds, which doubles each time"""
-    transient: Callable[[Exception], bool] = bool
+    retries: int = RETRIES
+    backoff: float = BACKOFF
+    transient: Transient = staticmethod(is_transient)
 
     def __init__(
-        self, *, chunk_size: int | None = None, timeout: float | None = None, in_flight: int = 1
+        self,
+        *,
+        chunk_size: int | None = None,
+        timeout: float | None = None,
+        in_flight: int = 1,
+        retries: int = RETRIES,
+        backoff: float = BACKOFF,
+        transient: Transient = is_transient,
     ) -> None:
         if chunk_size is not None:
             self.chunk_size = checks.whole("chunk_size", chunk_size)
@@ -306,6 +355,14 @@ class Engine:
             remedy = "give seconds for a chunk, or None for no limit"
             self.timeout = checks.real("timeout", timeout, above=0, remedy=remedy)
         self.in_flight = checks.whole("in_flight", in_flight, remedy="it counts coalitions")
+        self.retries = checks.whole("retries", retries, least=0)
+        self.backoff = checks.real("backoff", backoff, least=0)
+        if not callable(transient):
+            raise InputError(
+                f"transient must be a function of an exception, not {transient!r}: "
+                "e.g. lambda error: isinstance(error, OSError)"
+            )
+        self.transient = transient
 
     def open(self, game: PackedGame) -> Session:
         """Set the game up where it is to be computed."""
@@ -331,6 +388,8 @@ class SerialEngine(Engine):
         per chunk) and the memory (32 MiB of masks).
     in_flight
         The least that a round holds: 32 gives the bits of "threads:32".
+    retries, backoff, transient
+        What is done about calls that fail, see `ThreadEngine`.
 
     Examples
     --------
@@ -340,8 +399,10 @@ class SerialEngine(Engine):
     array([1., 2.])
     """
 
-    def __init__(self, chunk_size: int | None = None, *, in_flight: int = 1) -> None:
-        super().__init__(chunk_size=chunk_size, in_flight=in_flight)
+    def __init__(
+        self, chunk_size: int | None = None, *, in_flight: int = 1, **retrying: Any
+    ) -> None:
+        super().__init__(chunk_size=chunk_size, in_flight=in_flight, **retrying)
 
     def __repr__(self) -> str:
         return f"SerialEngine(chunk_size={self.chunk_size})"

@@ -20,7 +20,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import ByteArray
 from fairshapley.errors import EngineError
-from fairshapley.evaluation.engines.engine import Ticket
+from fairshapley.evaluation.engines.engine import BACKOFF, RETRIES, Ticket
 from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 
 # What numerical libraries read when they are loaded; threadpoolctl limits those loaded before.
@@ -63,6 +63,9 @@ class ProcessEngine(PoolEngine):
     in_flight
         The least that a round holds. Where utilities wait, as many as there are processes keep all
         of them busy. It decides which coalitions are drawn.
+    retries, backoff
+        How often a call is made again after a time-out, a broken connection or the answer of a
+        busy service, and the seconds to wait before.
 
     Examples
     --------
@@ -80,8 +83,13 @@ class ProcessEngine(PoolEngine):
         chunk_size: int | None = None,
         threads: int | None = None,
         in_flight: int = 1,
+        retries: int = RETRIES,
+        backoff: float = BACKOFF,
     ) -> None:
-        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=in_flight)
+        super().__init__(
+            chunk_size=chunk_size, timeout=timeout, in_flight=in_flight,
+            retries=retries, backoff=backoff,
+        )  # fmt: skip
         with extra("processes", "engine='processes' needs loky", "or use engine='serial'"):
             import loky  # type: ignore[import-untyped]
         self._loky = loky

@@ -8,48 +8,37 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TypeAlias
+from contextvars import ContextVar
+from typing import Any
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import ByteArray
-from fairshapley.errors import InputError
 from fairshapley.evaluation.engines.engine import (
+    BACKOFF,
+    RETRIES,
     Answer,
     Engine,
     PackedGame,
     Session,
     Ticket,
+    Transient,
     answer_within,
     as_exception,
+    is_transient,
     too_long,
 )
 from fairshapley.games.abilities import is_async
-
-Transient: TypeAlias = Callable[[Exception], bool]
 
 # Enough for a service that answers in 50 ms to give 600 answers a second, which the driver can use.
 WORKERS = 32
 # A thread takes some 100 kB, and services refuse more connections from one place.
 MOST_WORKERS = 1024
-RETRIES = 5
-# Seconds before the first retry; they double. Five retries wait 15 s in all: long enough for a
-# service that restarts, or a limit that counts by the quarter of a minute.
-BACKOFF = 0.5
 # What a call is told that has not begun when the run stops.
 ENDED = Answer(error=TimeoutError("the run has ended"))
-
-
-def is_transient(error: Exception) -> bool:
-    """Whether a call may succeed when it is made again: time-outs and broken connections.
-
-    Examples
-    --------
-    >>> is_transient(ConnectionResetError()), is_transient(ValueError())
-    (True, False)
-    """
-    return isinstance(error, TimeoutError | ConnectionError)
+CALLERS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("loop", default=None)
+"""The loop that awaits a run, in which an ``async def`` may have its connections"""
 
 
 class ThreadEngine(Engine):
@@ -73,8 +62,8 @@ class ThreadEngine(Engine):
     backoff
         The seconds to wait before the first retry; twice as long before each further one.
     transient
-        Says of an exception whether it is transient; by default time-outs and broken connections
-        are.
+        Says of an exception whether it is transient; by default time-outs, broken connections and
+        answers of a service that is busy (status 429 or 503) are.
     chunk_size
         Coalitions per call.
 
@@ -100,18 +89,13 @@ class ThreadEngine(Engine):
     ) -> None:
         remedy = "give fewer calls at a time"
         self.workers = checks.whole("workers", workers, most=MOST_WORKERS, remedy=remedy)
-        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=self.workers)
+        super().__init__(
+            chunk_size=chunk_size, timeout=timeout, in_flight=self.workers,
+            retries=retries, backoff=backoff, transient=transient,
+        )  # fmt: skip
         self.interval = 0.0
         if per_second is not None:
             self.interval = 1.0 / checks.real("per_second", per_second, above=0)
-        self.retries = checks.whole("retries", retries, least=0)
-        self.backoff = checks.real("backoff", backoff, least=0)
-        if not callable(transient):
-            raise InputError(
-                f"transient must be a function of an exception, not {transient!r}: "
-                "e.g. lambda error: isinstance(error, OSError)"
-            )
-        self.transient = transient
 
     def __repr__(self) -> str:
         return f"ThreadEngine(workers={self.workers}, timeout={self.timeout})"
@@ -129,8 +113,10 @@ class ThreadSession(Session):
     def __init__(self, engine: ThreadEngine, game: PackedGame) -> None:
         self._engine, self._game, self.workers = engine, game, engine.workers
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._borrowed, self._calls = CALLERS_LOOP.get(), set[Future[Any]]()
         if is_async(game.game):
-            self._loop = asyncio.new_event_loop()
+            self._loop = self._borrowed or asyncio.new_event_loop()
+        if self._loop is not None and self._borrowed is None:
             threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
         self._lock, self._next_start = threading.Lock(), 0.0
         self._stopped = threading.Event()
@@ -144,7 +130,9 @@ class ThreadSession(Session):
         if self._loop is None:
             threading.Thread(target=self._call, args=(future, rows), daemon=True).start()
         else:
-            asyncio.run_coroutine_threadsafe(self._await(future, rows), self._loop)
+            call = asyncio.run_coroutine_threadsafe(self._await(future, rows), self._loop)
+            self._calls.add(call)
+            call.add_done_callback(self._calls.discard)
         return future
 
     def _delay(self) -> float:
@@ -178,7 +166,7 @@ class ThreadSession(Session):
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # also SystemExit, which would end the loop
-            answer = Answer(error=as_exception(error))
+            answer = Answer(self._game.before(error), error=as_exception(error))
             if limit.expired():
                 answer = Answer(error=TimeoutError(too_long(self._engine.timeout)))
         future.set_result(answer)
@@ -189,9 +177,11 @@ class ThreadSession(Session):
         return super().abort(tickets)
 
     def close(self) -> None:
-        """End the loop with what still waits; a call that hangs ends with the process."""
+        """Cancel what still waits, and end the loop unless it is the caller's."""
         self._stopped.set()
-        if self._loop is not None:
+        for call in tuple(self._calls):
+            call.cancel()
+        if self._loop is not None and self._borrowed is None:
             asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
 

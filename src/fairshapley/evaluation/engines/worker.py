@@ -28,6 +28,7 @@ from fairshapley.evaluation.engines.engine import (
     WorkerLostError,
     answer_within,
     as_exception,
+    is_transient,
 )
 
 # Seconds after which a worker whose utility hangs ends itself, once it has sent its answer.
@@ -153,7 +154,7 @@ def _portable(error: BaseException) -> Exception:
     except Exception:
         text = "(its message cannot be shown)"
     name = raised.name if isinstance(raised, RemoteError) else type(raised).__name__
-    portable: Exception = RemoteError(text, name)
+    portable: Exception = RemoteError(text, name, transient=is_transient(raised))
     if isinstance(raised, GameError):
         portable = GameError(text, raised.coalition)
     portable.add_note(f"in the worker:\n{''.join(traceback.format_exception(raised))}")

@@ -223,6 +223,29 @@ class Journal(JournalFile):
             *(game, key, text),
         )
 
+    def bill(
+        self, game: int, run: str, paid: float = 0.0, answered: float = 0.0
+    ) -> tuple[float, float]:
+        """Add to what a run has paid, and to what of it was answered; return both sums.
+
+        It is written before a call: what a run that is killed has paid is not forgotten.
+        """
+        if paid or answered:
+            self._write(
+                "CREATE TABLE IF NOT EXISTS bills (game INTEGER NOT NULL, run TEXT NOT NULL, "
+                "paid REAL NOT NULL, answered REAL NOT NULL, PRIMARY KEY (game, run))"
+            )
+            self._write(
+                "INSERT INTO bills VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET paid = paid + excluded.paid, answered = answered + excluded.answered",
+                *(game, run, paid, answered),
+            )
+        elif not self._all("SELECT 1 FROM sqlite_master WHERE name = 'bills'"):
+            return 0.0, 0.0
+        query = "SELECT paid, answered FROM bills WHERE game = ? AND run = ?"
+        rows = self._all(query, game, run)
+        return (float(rows[0][0]), float(rows[0][1])) if rows else (0.0, 0.0)
+
     def failures(self, game: int) -> dict[bytes, str]:
         """The coalitions that failed and have no utility since, with the last message."""
         query = "SELECT coalition, failure FROM evaluations WHERE game = ? AND utility IS NULL"
