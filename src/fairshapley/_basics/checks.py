@@ -154,12 +154,12 @@ def different_names(name: str, value: Any, count: int) -> tuple[str, ...]:
     return names
 
 
-def value_range(value: Any) -> tuple[float, float]:
+def utility_range(value: Any) -> tuple[float, float]:
     """The lowest and the highest utility as two floats.
 
     Examples
     --------
-    >>> value_range((0, 1))
+    >>> utility_range((0, 1))
     (0.0, 1.0)
     """
     try:

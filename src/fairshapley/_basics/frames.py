@@ -96,7 +96,7 @@ def copied(frame: Any) -> Any:
     return frame.copy() if _has_index(frame) else _known(frame).clone().to_native()
 
 
-def joined(frames: Sequence[Any]) -> Any:
+def stacked(frames: Sequence[Any]) -> Any:
     """The rows of several frames of one kind, one after the other."""
     if _has_index(frames[0]):
         import pandas as pd  # there is a frame, so there is pandas
@@ -112,12 +112,12 @@ def index_of(frame: Any) -> tuple[str, ...] | None:
     return tuple(str(label) for label in frame.index)
 
 
-def kind_of(table: Any) -> str:
+def frame_kind(table: Any) -> str:
     """Which of `KINDS` a table is, "dict" for everything else.
 
     Examples
     --------
-    >>> kind_of([[1.0]])
+    >>> frame_kind([[1.0]])
     'dict'
     """
     if is_dataset(table) or _has_index(table):
@@ -141,7 +141,7 @@ def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
     >>> make_frame({"player": ["a", "b"], "value": [1.0, 2.0]}, "dict")["value"]
     [1.0, 2.0]
     """
-    asked = kind if isinstance(kind, str) else kind_of(kind)
+    asked = kind if isinstance(kind, str) else frame_kind(kind)
     plain = {name: list(column) for name, column in columns.items()}
     if asked not in KINDS:
         raise InputError(

@@ -9,10 +9,10 @@ def app(prog_name: str | None = None) -> None:
     """Run the command line of this process, and exit."""
     given = sys.stdout
     try:
-        from fairshapley.cli.printing import prepare
+        from fairshapley.cli.printing import prepare_streams
         from fairshapley.cli.registry import app as commands
 
-        prepare()
+        prepare_streams()
         commands(prog_name=prog_name)
     except KeyboardInterrupt:
         sys.exit(130)

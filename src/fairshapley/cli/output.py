@@ -102,7 +102,7 @@ def _tried(step: Callable[[], object], errors: list[BaseException]) -> bool:
     return True
 
 
-def finish(
+def finish_run(
     result: Result,
     output: OutputOptions,
     *,

@@ -74,7 +74,7 @@ def results() -> TextIO:
     return sys.stdout if _results is None else _results
 
 
-def prepare() -> None:
+def prepare_streams() -> None:
     """Make the standard streams of this process ready, once, before anything is printed.
 
     What Python prints goes to a copy of standard output, and its number leads to standard error.

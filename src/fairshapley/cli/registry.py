@@ -16,7 +16,7 @@ from fairshapley.cli.commands.payout import divide_sum
 from fairshapley.cli.commands.plan import plan_run
 from fairshapley.cli.commands.report import write_report
 from fairshapley.cli.commands.value import value_table
-from fairshapley.cli.commands.verify import check_files
+from fairshapley.cli.commands.verify import verify_files
 from fairshapley.cli.exits import EXIT_CODES, Command, Commands
 from fairshapley.cli.groups import grouped
 from fairshapley.cli.printing import emit
@@ -80,7 +80,7 @@ for _name, _command in (
     ("compare", compare_methods),
     ("report", write_report),
     ("payout", divide_sum),
-    ("verify", check_files),
+    ("verify", verify_files),
 ):
     app.command(_name, cls=Command)(grouped(_command))
 app.add_typer(paper_app, name="paper")

@@ -21,7 +21,7 @@ from fairshapley.cli.options import (
     RunOptions,
     changed_options,
 )
-from fairshapley.cli.output import finish
+from fairshapley.cli.output import finish_run
 from fairshapley.cli.setup import input_files, load_game, show_notes
 from fairshapley.closed_forms import knn_shapley, leave_one_out_result
 from fairshapley.errors import InputError
@@ -303,7 +303,7 @@ def value_game(
         if examine is not None and result.complete:
             same = {name: given[name] for name in ("method", "semivalue", "seed", "engine")}
             result = examine(result, **same)
-    finish(result, output, wanted=given["until"], labels=labels, title=title)
+    finish_run(result, output, wanted=given["until"], labels=labels, title=title)
 
 
 def examine(made: TabularGame, data: DataOptions) -> Callable[..., Result]:

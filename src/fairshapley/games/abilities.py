@@ -117,7 +117,7 @@ def texts(game: Game) -> tuple[str, ...]:
 def value_range(game: object) -> tuple[float, float] | None:
     """Return the lowest and the highest utility, where the game states them."""
     stated = getattr(game, "value_range", None)
-    return None if stated is None else checks.value_range(stated)
+    return None if stated is None else checks.utility_range(stated)
 
 
 def identical_players(game: Game) -> tuple[tuple[int, int], ...]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from fairshapley._basics import checks
 from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
@@ -115,6 +114,7 @@ def compute_guarantee(
 
     Example: fairshapley paper guarantee values.json --epsilon1 0.5
     """
+    from fairshapley._basics import checks
     from fairshapley.cli.setup import load_result
     from fairshapley.fairness.guarantees import contributions_needed, guarantee, required_fidelity
     from fairshapley_paper import minimum_fidelity

@@ -20,7 +20,7 @@ def value_table(
 
     Example: fairshapley value train.csv --utility volume --group-by supplier --drop label
     """
-    from fairshapley.cli.output import finish
+    from fairshapley.cli.output import finish_run
     from fairshapley.cli.running import (
         KNN,
         LOO,
@@ -51,7 +51,7 @@ def value_table(
         show_notes(SHORTER_ROWS[1:], verbose=not output.quiet)
     if run.method in (KNN, LOO):
         result = computed(made, data, run, verbose=output.verbose, why=why)
-        finish(result, output, labels=made.labels, title=title)
+        finish_run(result, output, labels=made.labels, title=title)
         return
     value_game(
         made.game,

@@ -13,7 +13,7 @@ from fairshapley.cli.options import AsJson
 from fairshapley.cli.printing import LONGEST, emit, print_json
 
 
-def check_files(
+def verify_files(
     result: Path = argument(..., "A result saved as .json (value --out).", "RESULT"),
     journal: Path | None = option(
         None, "The journal of the run: values and errors are computed from it again.", "FILE"

@@ -243,7 +243,7 @@ def range_of_values(
 ) -> tuple[float, float] | None:
     """The lowest and the highest utility, where they are known."""
     if given is not None:
-        lowest, highest = checks.value_range(given)
+        lowest, highest = checks.utility_range(given)
         if empty < lowest or empty > highest:
             raise InputError(
                 f"no rows are worth {empty:.6g}, outside value_range {given!r}",

@@ -138,8 +138,8 @@ def _all_texts(array: NDArray[Any]) -> bool:
 def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
     """An InputError unless two sets of rows have the same columns and targets of one kind."""
     a, b = first.X, other.X
-    if frames.kind_of(a) != frames.kind_of(b):
-        kinds = [frames.kind_of(part).replace("dict", "numpy") for part in (a, b)]
+    if frames.frame_kind(a) != frames.frame_kind(b):
+        kinds = [frames.frame_kind(part).replace("dict", "numpy") for part in (a, b)]
         raise InputError(
             f"X of {names[0]} is of {kinds[0]}, X of {names[1]} of {kinds[1]}: give both as data "
             "frames of one kind, or both as arrays"
@@ -183,7 +183,7 @@ def stack(parts: Sequence[Rows]) -> Rows:
         weights = np.concatenate(given)
     features = [part.X for part in parts]
     if frames.is_frame(features[0]):
-        return Rows(frames.joined(features), y, weights)
+        return Rows(frames.stacked(features), y, weights)
     if any(map(is_sparse, features)):
         stacked = sparse.vstack([sparse.csr_array(part) for part in features], format="csr")
         return Rows(stacked, y, weights)

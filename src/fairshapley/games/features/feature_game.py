@@ -147,7 +147,7 @@ class FeatureGame:
         self.player_names = self._players.names
         if value_range is None and getattr(function, "__name__", "") == "predict_proba":
             value_range = (0.0, 1.0)
-        self.value_range = None if value_range is None else checks.value_range(value_range)
+        self.value_range = None if value_range is None else checks.utility_range(value_range)
         self._choose_rows(rows)
 
     def _choose_rows(self, rows: Rows) -> None:

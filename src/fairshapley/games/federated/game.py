@@ -158,7 +158,7 @@ def _check_empty(empty: Empty, record: Round) -> Empty:
 def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, float] | None:
     if given is None:
         return None
-    low, high = checks.value_range(given)
+    low, high = checks.utility_range(given)
     return (low, high) if isinstance(empty, str) else (min(low, empty), max(high, empty))
 
 

@@ -59,7 +59,7 @@ def _decimal(value: Money, what: str) -> Decimal:
     return number.quantize(Decimal(1), context=_EXACT) if int(exponent) > 0 else number
 
 
-def money(units: int, step: Decimal) -> Decimal:
+def sum_of(units: int, step: Decimal) -> Decimal:
     """Return a number of units as an amount."""
     return _EXACT.multiply(Decimal(units), step)
 

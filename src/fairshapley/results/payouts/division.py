@@ -22,7 +22,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.findings import Findings
 from fairshapley.games.player_data import identical_groups
-from fairshapley.results.payouts.amounts import Money, apportion, money, shown, units_of
+from fairshapley.results.payouts.amounts import Money, apportion, shown, sum_of, units_of
 from fairshapley.results.payouts.table import Negative, Payout
 from fairshapley.results.test_set import another_set
 from fairshapley.results.warnings import baseline_warning, copies_sentences, remark_sentences
@@ -89,14 +89,14 @@ def payout(
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
     _check_charges(amounts, whole, step)
-    warnings = [baseline_warning(result), *copies_sentences(result, float(money(whole, step)))]
+    warnings = [baseline_warning(result), *copies_sentences(result, float(sum_of(whole, step)))]
     notes = [f"warning: {said}" for said in warnings if said]
-    paid = [f"{shown(money(amount, step))} of {shown(money(whole, step))}" for amount in amounts]
+    paid = [f"{shown(sum_of(amount, step))} of {shown(sum_of(whole, step))}" for amount in amounts]
     notes += [f"warning: {said}" for said in remark_sentences(result, paid)]
     notes += _notes(result, averaged, groups, negative)
     if rest:
         notes.append(
-            f"{money(rest, step):f} are left over: they cannot be divided without paying equal "
+            f"{sum_of(rest, step):f} are left over: they cannot be divided without paying equal "
             "players unequally"
         )
     alternatives = _alternatives(result, groups, negative, whole, step)
@@ -108,15 +108,15 @@ def payout(
     total = sum(weights)
 
     def amounts_of(units: Any) -> tuple[Decimal, ...]:
-        return tuple(money(int(number), step) for number in units)
+        return tuple(sum_of(int(number), step) for number in units)
 
     lower, upper = (None, None) if bounds is None else map(amounts_of, bounds)
     test_lower, test_upper = (None, None) if others is None else map(amounts_of, others)
     return Payout(
-        pool=money(whole, step),
+        pool=sum_of(whole, step),
         unit=step,
         amounts=amounts_of(amounts),
-        rest=money(rest, step),
+        rest=sum_of(rest, step),
         shares=np.array([float(weight / total) for weight in weights]),
         values=values,
         lower=lower,
@@ -163,8 +163,8 @@ def _check_charges(amounts: list[int], units: int, step: Decimal) -> None:
     charged = -sum(amount for amount in amounts if amount < 0)
     if charged > units:
         raise InputError(
-            f"players with negative values would be charged {shown(money(charged, step))} in all, "
-            f"more than the pool of {shown(money(units, step))}: the values nearly cancel out, so "
+            f"players with negative values would be charged {shown(sum_of(charged, step))} in all, "
+            f"more than the pool of {shown(sum_of(units, step))}: the values nearly cancel out, so "
             "that shares of their sum mean little",
             remedy="give {negative:'zero'}",
         )
@@ -208,7 +208,7 @@ def _alternatives(
         except InputError:
             continue
         amounts, _ = apportion(weights, whole)
-        found[scenario.name] = tuple(money(amount, step) for amount in amounts)
+        found[scenario.name] = tuple(sum_of(amount, step) for amount in amounts)
     return found
 
 
@@ -228,13 +228,13 @@ def _in_two_names(
     for player, earned, error in result.run.splits:
         both = max(float(averaged[player]) + earned, 0.0)
         units, reach = (round(whole * one / float(total)) for one in (both, error))
-        found[player] = money(units, step), money(reach, step)
+        found[player] = sum_of(units, step), sum_of(reach, step)
         gain = units - amounts[player]
         if gain > max(CLEAR * reach, LARGE_GAIN * amounts[player], LEAST_GAIN * whole):
             gains[player] = gain
     said = [
         f"{names[player]!r:.60} would get {shown(found[player][0])} ± {shown(found[player][1])} in "
-        f"place of {shown(money(amounts[player], step))}"
+        f"place of {shown(sum_of(amounts[player], step))}"
         for player in sorted(gains, key=lambda player: -gains[player])
     ]
     more = f", and {len(said) - NAMED:,} more would gain" if len(said) > NAMED else ""
