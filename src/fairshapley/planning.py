@@ -52,8 +52,6 @@ LARGEST_BATCH = 1024
 # Without a budget or an aim, a run is planned for so long. With an aim, values that take no longer
 # than this are exact.
 PLANNED_SECONDS, EXACT_SECONDS = 60.0, 20.0
-# What the way of a coalition through a run takes beside the game.
-OVERHEAD_SECONDS = 1e-5
 # A call of a plain function that takes longer than this, or is paid, is made once.
 SLOW_SECONDS = 0.1
 # Masks of a batch, with the random numbers that they are drawn from.
@@ -389,17 +387,20 @@ def exact_seconds(game: Game, engine: EngineOption = None) -> float:
         return math.inf
     count = float(1 << n_players)
     if n_players >= LEAST_DEVICE_EXACT and (form := abilities.device_form(game)) is not None:
-        size = min(form.block, 1 << 20, 1 << n_players)
-        middle = DeviceCoalitions(n_players, 0, (int(count) - size) // 2, size, form.device)
-        for _ in range(2):  # the first sets something up
-            started = time.perf_counter()
-            form(middle.columns(0, size)).sum().item()
-            taken = time.perf_counter() - started
+        most, size, taken = min(form.block, 1 << 20, 1 << n_players), 256, 0.0
+        while size < most and taken < MEASURED_SECONDS / 10:
+            size = min(8 * size, most)
+            middle = DeviceCoalitions(n_players, 0, (int(count) - size) // 2, size, form.device)
+            for _ in range(2):  # the first sets something up
+                started = time.perf_counter()
+                form(middle.columns(0, size)).sum().item()
+                taken = time.perf_counter() - started
         return count / size * taken
     with opened_engine(engine) as opened:
         workers = int(getattr(opened, "workers", None) or 1)
-    seconds: float = count * (_seconds_each(game, game.n_players, count) / workers)
-    return seconds + count * OVERHEAD_SECONDS
+    # What a run does beside the game counts too: it is not short because the game is.
+    least = count if n_players < LEAST_DEVICE_EXACT else math.inf
+    return float(count * (_seconds_each(game, game.n_players, least) / workers))
 
 
 def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
@@ -419,19 +420,20 @@ def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
     draw = side_generator(0, "forecast")
     largest = max(1, min(LARGEST_BATCH, BATCH_BYTES // (9 * n_players)))
     size, spent = 1, 0.0
-    while spent < MEASURED_SECONDS:
-        shares = draw.random((size, 1))
-        batch = draw.random((size, n_players)) < shares
-        started = time.perf_counter()
-        try:
-            game(batch)
-        except Exception:  # the run says which coalition fails, or skips it
-            break
-        taken = time.perf_counter() - started
-        each, spent = taken / size, spent + taken
-        if size == largest:
-            break
-        size = min(4 * size, largest)
+    with evaluating(game, game_facts(game, needed=False)) as evaluator:
+        while spent < MEASURED_SECONDS:
+            shares = draw.random((size, 1))
+            batch = ListedCoalitions.of(draw.random((size, n_players)) < shares)
+            started = time.perf_counter()
+            try:
+                evaluator.evaluate(batch)
+            except Exception:  # the run says which coalition fails, or skips it
+                break
+            taken = time.perf_counter() - started
+            each, spent = taken / size, spent + taken
+            if size == largest:
+                break
+            size = min(4 * size, largest)
     return each
 
 

@@ -22,7 +22,7 @@ def found():
 
 def test_a_notebook_shows_the_sentences_escaped(found):
     view = found._repr_html_()
-    assert view.count("<br>") == 11  # ten rows, those left out, and the means
+    assert view.count("<br>") == 12  # ten rows, those left out, the means, and what ± is
     assert "&lt;script&gt;" in view
     assert "<script>" not in view
     assert "⟨U+202E⟩" in view

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from functools import partial
 
 import numpy as np
@@ -180,6 +181,32 @@ def test_a_budget_below_the_least_is_refused():
         fs.explain(curved, ROWS, 8, rows=[0], budget=9)
     found = fs.explain(curved, ROWS, 8, rows=[0], budget=10, seed=0)
     assert found.results[0][0].evaluations == 10
+
+
+def test_a_plot_comes_first_and_precision_when_asked_for():
+    plot = fs.explain(curved, ROWS, 8, rows=range(4), seed=0)
+    assert {row[0].evaluations for row in plot.results} == {10 * 12}
+    assert "± are standard errors; precision=0.05" in str(plot)
+    precise = fs.explain(curved, ROWS, 8, rows=range(4), precision=0.1, seed=0)
+    assert all(row[0].certificate(0.1, 0.1).holds for row in precise.results)
+    assert not any(row[0].certificate(1e-4, 0.1).holds for row in precise.results)
+    with pytest.raises(fs.InputError, match="leave budget and until out"):
+        fs.explain(curved, ROWS, 8, precision=0.1, budget=100)
+
+
+def test_long_work_is_announced(capsys):
+    """The first part takes half a second, as all others would."""
+    predict, calls = counting(curved)
+
+    def slow(rows):
+        if len(calls) < 6:
+            time.sleep(0.5)
+        return predict(rows)
+
+    fs.explain(slow, ROWS, 1, rows=range(2), budget=4000, seed=0, progress=True)
+    assert "explain: 2 rows take about " in capsys.readouterr().err
+    fs.explain(curved, ROWS, 1, rows=range(2), budget=60, seed=0, progress=True)
+    assert "take about" not in capsys.readouterr().err
 
 
 def test_budgets_of_time_are_refused():

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics.text import duration, several
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.explanations.attributions import Attributions
@@ -38,9 +39,12 @@ from fairshapley.stopping import Budget, Fair, Snapshot, parse_budget
 Outputs: TypeAlias = int | str | Iterable[int | str] | None
 Subject: TypeAlias = FeatureGame | Texts
 
-# With neither a budget nor a rule a row is done when each value is known to a twentieth of itself
-# and of the row's mean |value|, or after 100 evaluations per player.
-DEFAULT_RULE = Fair(epsilon1=0.05, delta=0.1)
+# With no limits a row takes so many evaluations for each player: enough for a plot.
+PLOT_EVALUATIONS_PER_PLAYER = 10
+# The probability that a row misses the precision asked for.
+DELTA = 0.1
+# Longer work is announced, once a part of it shows how long it takes.
+SAID_SECONDS = 20.0
 # Rows times outputs explained at a time: their utilities take some 200 MiB.
 MOST_COLUMNS = 2048
 # The progress bar shows no fidelity, which is that of many rows.
@@ -62,6 +66,7 @@ def explain(
     output_names: Sequence[str] | None = None,
     budget: int | Budget | None = None,
     until: Fair | None = None,
+    precision: float | None = None,
     xi: float | None = None,
     seed: int | None = None,
     max_rows: int | None = None,
@@ -102,10 +107,14 @@ def explain(
         As for a `FeatureGame`.
     budget
         Evaluations for each row: coalitions, of which each takes as many predictions as there are
-        background rows. With `until`, the mean over the rows.
+        background rows. With `until`, the mean over the rows. By default 10 for each player, which
+        is enough for a plot; ± in its text are standard errors.
     until
-        ``fs.Fair(epsilon1=0.5, delta=0.1)``: the certificate that each row is to reach. With
-        neither a budget nor a certificate: ε1 = 0.05, δ = 0.1, or 100 evaluations per player.
+        ``fs.Fair(epsilon1=0.5, delta=0.1)``: the certificate that each row is to reach.
+    precision
+        The share of itself, and of the row's mean |value|, to which each value of a row is to be
+        known, with a probability of 0.9: 0.05 is a twentieth. At most 100 evaluations for each
+        player are made for it.
     xi
         The tolerance near zero; by default the mean |value| of each row.
     seed
@@ -139,6 +148,11 @@ def explain(
             received=until,
             remedy="give a number of evaluations as {budget}",
         )
+    if precision is not None:
+        if budget is not None or until is not None:
+            message = "precision is a limit of its own: leave {budget} and {until} out"
+            raise InputError(message, remedy="give {until:fs.Fair(…)} with a {budget}")
+        until = Fair(epsilon1=precision, delta=DELTA)
     given = isinstance(model, FeatureGame)
     subject: Subject = model
     if given:
@@ -153,6 +167,7 @@ def explain(
     request = _Request(
         subject, check_rows(rows, subject.n_rows), chosen, single, _check_budget(budget), until,
         None if xi is None else check_xi(xi), root_seed(seed), started,
+        DEFAULT_EVALUATIONS_PER_PLAYER if precision is not None else PLOT_EVALUATIONS_PER_PLAYER,
     )  # fmt: skip
     fields = {**origin_fields(subject.notes), "versions": versions(), "seed": request.seed}
     results: dict[int, tuple[Result, ...]] = {}
@@ -227,6 +242,16 @@ def _check_outputs(
     return chosen, False
 
 
+def _announced(seconds: float, n_rows: int) -> str:
+    """Return how long the rest takes, where that is long; empty otherwise."""
+    if seconds < SAID_SECONDS:
+        return ""
+    return (
+        f"{several(n_rows, 'row')} take about {duration(seconds)}: fewer rows, a smaller budget or "
+        "fewer background rows take less"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Request:
     """The rows to explain, and how far."""
@@ -241,6 +266,8 @@ class _Request:
     xi: float | None
     seed: int
     started: float
+    per_player: int
+    """Evaluations for each player where no budget says how many"""
 
     def explained(self, progress: bool | None) -> Iterator[tuple[IntArray, RowValues, Limits]]:
         """Explain block after block of rows, given by their places among those of the request."""
@@ -257,14 +284,20 @@ class _Request:
             for places in [np.flatnonzero(counts == count)]
             for at in range(0, len(places), step)
         ]
-        each = [len(places) * (self._limits(count).evaluations or 0) for count, places in blocks]
-        total = Budget(sum(each)) if any(each) else None
-        computed = 0
+        evaluations = [
+            len(places) * (self._limits(count).evaluations or 0) for count, places in blocks
+        ]
+        total = Budget(sum(evaluations)) if any(evaluations) else None
+        computed, paces = 0, list[tuple[int, float]]()
 
         def report(count: int) -> None:
             nonlocal computed
             computed += count
             seconds = time.monotonic() - self.started
+            paces.append((computed, seconds))
+            if len(paces) == 2:  # the first part holds v(∅) and v(N) alone
+                each = (seconds - paces[0][1]) / count
+                bar.say(_announced(each * (sum(evaluations) - computed), len(counts)))
             bar.show(lambda: Snapshot(computed, None, seconds, NO_EVIDENCE, xi=0.0))
 
         with ProgressReporter(progress, "explain", total) as bar:
@@ -276,12 +309,13 @@ class _Request:
                 ).run(), limits  # fmt: skip
 
     def _limits(self, n_players: int) -> Limits:
-        if self.budget is not None or self.until is not None:
-            return Limits(evaluations=self.budget, until=self.until, xi=self.xi)
-        if n_players <= EXACT_PLAYERS:
-            return Limits(evaluations=None, until=None, xi=self.xi)
-        each = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
-        return Limits(evaluations=each, until=DEFAULT_RULE, xi=self.xi)
+        evaluations = self.budget
+        planned = self.until is None or self.per_player > PLOT_EVALUATIONS_PER_PLAYER
+        if evaluations is None and planned and n_players > EXACT_PLAYERS:
+            evaluations = self.per_player * n_players
+        exact = self.budget is None and n_players <= EXACT_PLAYERS
+        until = None if exact and planned else self.until
+        return Limits(evaluations=evaluations, until=until, xi=self.xi)
 
     def results(
         self, found: RowValues, limits: Limits, at: int, fields: dict[str, Any]

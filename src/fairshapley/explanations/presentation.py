@@ -43,6 +43,8 @@ def sentences(found: Attributions) -> tuple[str, list[str]]:
             means = found.importance()[found.index(at)]
             shown = [f"{who} {means[player]:.3g}" for player, who in _largest(found, 0, means)]
             overall.append(f"mean |value| over the rows{name}: {', '.join(shown)}")
+    if how == "estimated":
+        lines.append("± are standard errors; precision=0.05 asks for a twentieth of each value")
     return f"values of {players} for the predictions of {rows}, {how}", [*overall, *lines]
 
 

@@ -44,6 +44,11 @@ class ProgressLine:
             line += SEPARATOR + word
         self._write(f"\r{line[:width]:<{width}}")
 
+    def say(self, sentence: str) -> None:
+        """Write a sentence that stays."""
+        self.stop()
+        self._write(f"{self._title}: {sentence}\n")
+
     def stop(self) -> None:
         """Take the line away."""
         self._write(f"\r{'':<{shutil.get_terminal_size().columns - 1}}\r")
@@ -94,6 +99,11 @@ class ProgressReporter:
     def __exit__(self, *exception: object) -> None:
         if self._line is not None:
             self._line.stop()
+
+    def say(self, sentence: str) -> None:
+        """Write a sentence, where a line is shown and there is something to say."""
+        if self._line is not None and sentence:
+            self._line.say(sentence)
 
     def show(self, state: Callable[[], Snapshot]) -> None:
         """Show the state of the run, which `state` gives, when an update is due.
