@@ -189,7 +189,7 @@ def test_a_plot_comes_first_and_precision_when_asked_for():
     assert "± are standard errors; precision=0.05" in str(plot)
     precise = fs.explain(curved, ROWS, 8, rows=range(4), precision=0.1, seed=0)
     assert all(row[0].certificate(0.1, 0.1).holds for row in precise.results)
-    with pytest.raises(fs.InputError, match="leave budget and until out"):
+    with pytest.raises(fs.InputError, match="a limit of its own: leave budget="):
         fs.explain(curved, ROWS, 8, precision=0.1, budget=100)
 
 

@@ -150,8 +150,8 @@ def explain(
         )
     if precision is not None:
         if budget is not None or until is not None:
-            message = "precision is a limit of its own: leave {budget} and {until} out"
-            raise InputError(message, remedy="give {until:fs.Fair(…)} with a {budget}")
+            remedy = "leave {budget} and {until} out, or {precision}"
+            raise InputError("precision is a limit of its own", remedy=remedy)
         until = Fair(epsilon1=precision, delta=DELTA)
     given = isinstance(model, FeatureGame)
     subject: Subject = model
