@@ -165,18 +165,6 @@ def test_confidence_sequences_hold_at_all_times():
     assert np.isinf(half_widths(evidence([1.0], 0.1, 99), 0.05, sequential=True)).all()
 
 
-def test_decisions_after_a_free_stop_are_held_to_the_sequence():
-    game = fs.games.SumOfUnanimity(14, seed=0)
-    rule = fs.Fidelity(at_least=20)
-    run = fs.estimate(game, "mc", until=rule, xi=0.1, seed=0)
-    certificate = run.certificate(0.5, 0.1)
-    np.testing.assert_allclose(run.decisions(0.1).upper, run.values + certificate.half_widths)
-    with pytest.raises(fs.InputError, match="normal bound"):
-        run.decisions(0.1, bound="chebyshev")
-    fair = fs.estimate(game, "mc", until=fs.Fair(epsilon1=0.9, delta=0.1, xi=1), budget=9000)
-    assert fair.decisions(0.1).delta == 0.1
-
-
 def test_bernstein_needs_a_range_and_gets_it_from_the_game():
     ranged = fs.games.FunctionGame(lambda s: float(len(s) > 4), 9, value_range=(0.0, 1.0))
     result = fs.estimate(ranged, "mc", budget=fs.Budget(marginals=9 * 400), seed=0)
@@ -225,7 +213,10 @@ def test_a_run_stopped_by_its_fidelity_is_held_to_a_confidence_sequence():
     assert fixed.values.tobytes() == stopped.values.tobytes()
     widths = [run.certificate(0.5, 0.1).half_widths for run in (stopped, fixed)]
     assert (widths[0] > widths[1]).all()
+    np.testing.assert_allclose(stopped.decisions(0.1).upper, stopped.values + widths[0])
     assert "looked at its estimates" in stopped.certificate(0.5, 0.1, bound="chebyshev").reason
+    with pytest.raises(fs.InputError, match="normal bound"):
+        stopped.decisions(0.1, bound="chebyshev")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 # ruff: noqa: N806 - features are X, as in scikit-learn
 
-import pickle
 import sys
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
 from fairshapley.errors import InputError, MissingExtraError
-from fairshapley.games import fingerprint
 from fairshapley.games.learners import batch_learner
 
 CLASSIFIERS = [
@@ -92,18 +90,6 @@ def test_torch_equals_numpy(case):
             # Single precision: 1e−7 times a condition that only the smallest sets make large.
             error = np.quantile(np.abs(got.numpy() - expected), 0.9)
             assert error < 1e-3 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("case", CASES, ids=ids)
-def test_survives_pickling(case):
-    model, target = case
-    X, y, X_test, sets = problem(target)
-    learner = batch_learner(model, X, y, X_test)
-    again = pickle.loads(pickle.dumps(learner))  # noqa: S301
-    kind = min(learner.kinds)
-    np.testing.assert_array_equal(again.predict(sets, kind), learner.predict(sets, kind))
-    assert fingerprint(learner) == fingerprint(again)
-    assert fingerprint(learner) != fingerprint(batch_learner(model, X, y, X_test + 1.0))
 
 
 def test_no_torch(monkeypatch):
