@@ -124,9 +124,7 @@ def test_one_contribution_that_is_most_of_the_spread_may_be_too_rare_a_sight():
     [
         ({"counts": 100}, []),
         ({"counts": 10}, ["the mean of 10 contributions, and 12 are needed"]),
-        ({"modelled": True}, ["a model of the game"]),
         ({"obstacle": "players were chosen"}, ["players were chosen"]),
-        ({"counts": 5, "modelled": True}, ["a model"]),
         ({"counts": 5, "exact": True}, []),
     ],
 )

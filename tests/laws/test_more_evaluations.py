@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,19 +26,12 @@ FALSE_ALARM = 0.01
 FIRST_SEEDS = range(2)
 FEW_SEEDS, MANY_SEEDS = range(100, 105), range(100, 120)
 PER_PLAYER = (3.2, 6.0, 10.0, 20.0, 30.0, 60.0, 100.0, 200.0)
-# Families on which the default gets worse today: a name goes once it no longer does.
-RISING = ("boosting-features", "forest-features-13", "passages")
 INTERVALS_AT = (3.2, 10.0, 30.0)
 RULES = {
     "wide": fs.Fair(epsilon1=1.0, delta=0.1),
     "out of reach": fs.Fair(epsilon1=1e-3, delta=0.1),
 }
 FAMILIES = {family.name: family for family in families()}
-UNTIL_IT_DOES_NOT = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the default leaves its model as evaluations grow, and with a rule: a fix removes this",
-)
 
 
 @dataclass(frozen=True)
@@ -139,13 +131,11 @@ def test_the_comparison_itself(rise, least, most):
     assert least <= alarms <= most
 
 
-@UNTIL_IT_DOES_NOT
 def test_more_evaluations_are_never_worse():
     (played,) = games("boosting-features")
     assert not worse(budget_changes(played, [600, 1200]), FEW_SEEDS)
 
 
-@UNTIL_IT_DOES_NOT
 def test_a_rule_is_never_worse():
     changes = [
         rule_change(played, played.budget(10), "out of reach")
@@ -161,16 +151,9 @@ def test_a_target_out_of_reach_leaves_no_evaluation_unspent():
     assert 238 <= found.evaluations <= 240
 
 
-def family_cases() -> list[Any]:
-    """All families of the referee; tables only where FAIRSHAPLEY_DATA has them."""
-    return [
-        pytest.param(name, marks=UNTIL_IT_DOES_NOT if name in RISING else ()) for name in FAMILIES
-    ]
-
-
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("family", family_cases())
+@pytest.mark.parametrize("family", FAMILIES)
 def test_no_budget_and_no_rule_is_worse(family):
     """Two games of each family, nine budgets; 1 % for all families together."""
     changes = []
@@ -198,7 +181,6 @@ def shares_held(family: str, per_player: float) -> list[float]:
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@UNTIL_IT_DOES_NOT
 @pytest.mark.parametrize("per_player", INTERVALS_AT)
 def test_intervals_hold_where_they_are_stated(per_player):
     """Right intervals miss one of these limits with a probability of about 1 %.

@@ -71,8 +71,8 @@ class Estimate:
     """The i.i.d. contributions behind each value"""
     exact: bool = False
     """Whether the values are proven, not estimated"""
-    modelled: bool = False
-    """Whether values and variances are those of a model of the game, not of the sampling"""
+    sampled: Estimate | None = None
+    """Where a model of the game has a say: what follows from the sampling alone"""
     extremes: FloatArray | None = None
     """The largest squared deviation of a contribution over their variance: heavy tails show here,
     and 0 says that all contributions were equal, so that the variance is a floor"""

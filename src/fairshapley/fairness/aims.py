@@ -133,7 +133,7 @@ def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float, delt
     chosen[ranked[:k]] = True
     lowest = float(len(values))
     # Where the two are closer than their errors, as among very many players, one will do.
-    errors = float(evidence.standard_errors[ranked[k - 1 : k + 1]].min())
+    errors = float(evidence.statement_errors[ranked[k - 1 : k + 1]].min())
     shares = np.linspace(0.0, 1.0, THRESHOLDS) if first - second > CLOSE * errors else [0.5]
     for share in shares:
         threshold = second + share * (first - second)
@@ -146,7 +146,7 @@ def _order_failure(evidence: Evidence, xi: float, delta: float) -> float:
     """A threshold between any two neighbours, in proportion to their errors, give or take ξ/2."""
     ranked = np.argsort(-evidence.values, kind="stable")
     gaps = -np.diff(evidence.values[ranked]) + xi
-    errors = evidence.standard_errors[ranked]
+    errors = evidence.statement_errors[ranked]
     both = errors[:-1] + errors[1:]
     share = np.where(both > 0, errors[:-1] / np.where(both > 0, both, 1.0), 0.5)
     above, below = np.full(len(ranked), np.inf), np.full(len(ranked), np.inf)

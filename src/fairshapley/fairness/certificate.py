@@ -334,7 +334,9 @@ def half_widths(
     delta
         The level at which draws may have missed something; by default `level`.
     together
-        Whether all values are covered together, or each by itself.
+        Whether all values are covered together, or each by itself. What holds for all together
+        rests on the sampling alone; the interval of one value is as good as the model of the game,
+        where one has a say.
     sequential
         Valid at all times at once (an asymptotic confidence sequence), for a run that looks as
         often as it likes; with the normal bound only.
@@ -351,7 +353,10 @@ def half_widths(
     share = level
     if together:
         share = player_level(level, evidence.n_players, independent=evidence.independent)
+    if not together:
+        evidence = replace(evidence, sampling_errors=None, shift=None)
     widths = _widths(evidence, share, bound, sequential=sequential)
+    widths = widths + evidence.shift_or_zero
     if bound != "bernstein":
         widths = widths + allowances(evidence, level if delta is None else delta)
     # Without variation there is no quantile to go by. An unseen kind of contribution of probability
@@ -367,7 +372,7 @@ def half_widths(
 
 def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -> FloatArray:
     """Return half-widths at a level for each player, from the spread of its contributions."""
-    errors, width = evidence.standard_errors, evidence.contribution_width
+    errors, width = evidence.statement_errors, evidence.contribution_width
     counts = evidence.counts.astype(np.float64)
     if bound == "normal" and sequential:
         # With few contributions their own spread is too uncertain to be followed all the time.

@@ -40,9 +40,11 @@ class Evidence:
     """The width of the interval in which every contribution lies, where known"""
     identically_distributed: bool = True
     """Whether the contributions are i.i.d., as finite-sample bounds need"""
-    modelled: bool = False
-    """Whether values and errors are those of a model of the game: right as far as the model is.
-    Otherwise they follow from the sampling alone, whatever the game is like"""
+    sampling_errors: FloatArray | None = None
+    """Where a model of the game has a say in values and standard errors: the errors without it,
+    which follow from the sampling alone, whatever the game is like"""
+    shift: FloatArray | None = None
+    """Where a model has a say: how far each value is from what the sampling alone gives"""
     random: bool = False
     """Whether utilities are random: values are those of the expected utility, errors include the
     noise, and no number of evaluations makes them exact"""
@@ -75,6 +77,16 @@ class Evidence:
         return 2.0**active if active < 1000 else math.inf
 
     @property
+    def statement_errors(self) -> FloatArray:
+        """The errors that statements on all values rest on: no model has a say in them."""
+        return self.standard_errors if self.sampling_errors is None else self.sampling_errors
+
+    @property
+    def shift_or_zero(self) -> FloatArray:
+        """How far each value is from what the sampling alone gives."""
+        return np.zeros(self.n_players) if self.shift is None else self.shift
+
+    @property
     def n_players(self) -> int:
         """The number of players."""
         return len(self.values)
@@ -91,7 +103,9 @@ class Evidence:
         that learns as it goes.
         """
         known = {name: getattr(self, name) for name in Evidence.__dataclass_fields__}
-        known["standard_errors"] = self.standard_errors / factor ** (power / 2)
+        for name in ("standard_errors", "sampling_errors", "shift"):
+            if known[name] is not None:
+                known[name] = known[name] / factor ** (power / 2)
         known["counts"] = np.maximum(self.counts * factor, 2)
         known["unseen"] = None if self.unseen is None else self.unseen * (1.0, factor, 1.0)
         return Evidence(**known)

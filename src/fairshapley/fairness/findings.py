@@ -20,7 +20,7 @@ from fairshapley.fairness.levels import check_delta
 
 # Players that a sentence names.
 NAMED = 5
-# The level of the interval behind a grade, and the standard errors behind one by a model.
+# The level of the interval behind a grade.
 GRADE_DELTA, CLEAR = 0.05, 3.0
 
 
@@ -62,15 +62,13 @@ class Findings:
         """What each player does: "clearly helps", "clearly hurts", "no effect" or "unclear".
 
         A value is clear where its sign is known, or the 95 % interval of this value alone leaves
-        zero out; where a model gives the values, or noise was found that was not declared, from
-        `CLEAR` standard errors on.
+        zero out; where noise was found that was not declared, from `CLEAR` standard errors on.
         """
         found = self.certificate.evidence
         widths = np.zeros(found.n_players) if found.exact else self.single_widths(GRADE_DELTA)
         if widths is None:
-            by_model = found.obstacle.startswith(NOT_REPRODUCIBLE)
-            by_model |= found.modelled and not found.obstacle
-            widths = CLEAR * found.standard_errors if by_model else np.full(found.n_players, np.inf)
+            noisy = found.obstacle.startswith(NOT_REPRODUCIBLE)
+            widths = CLEAR * found.standard_errors if noisy else np.full(found.n_players, np.inf)
         clear = (np.abs(found.values) > widths) | (self.decisions.signs() != 0)
         unclear = "no effect" if found.exact else "unclear"
         words = np.where(found.values > 0, "clearly helps", "clearly hurts")
@@ -131,8 +129,7 @@ class Findings:
         errors = evidence.standard_errors
         if not np.isfinite(errors).all():
             return []
-        by = "By a model of the game the" if evidence.modelled else "The"
-        return [f"{by} standard errors are {errors.min():.3g} to {errors.max():.3g}."]
+        return [f"The standard errors are {errors.min():.3g} to {errors.max():.3g}."]
 
     def _signs(self) -> str:
         signs, evidence = self.decisions.signs(), self.certificate.evidence

@@ -35,11 +35,6 @@ LEAST_CONTRIBUTIONS = 12
 # 0.9 above what the skewed t allows. Allowing for log(n/δ) more took 1.3 × the evaluations on data
 # valuation, and no game of benchmarks/certificates needed it.
 DOMINANT = 0.5
-MODELLED = (
-    "with so few evaluations the values and their errors are those of a model of the game, which "
-    "states no probability: allow more evaluations, or ask for a certificate from the start (the "
-    "run then does without the model, and its values are less accurate)"
-)
 
 
 def all_equal(evidence: Evidence) -> BoolArray:
@@ -61,10 +56,8 @@ def doubts(evidence: Evidence, bound: str = "normal") -> tuple[str, ...]:
         return ()
     if evidence.obstacle:
         return (evidence.obstacle,)
-    if evidence.modelled:
-        return (MODELLED,)
     active = slice(0, evidence.n_players - evidence.n_nulls)
-    unknown = np.flatnonzero(np.isnan(evidence.standard_errors))
+    unknown = np.flatnonzero(np.isnan(evidence.statement_errors))
     if unknown.size:
         few = evidence.counts[unknown[0]] < 2
         why = "fewer than 2 contributions" if few else "every contribution seen was 0"
@@ -99,7 +92,7 @@ def allowances(evidence: Evidence, delta: float) -> FloatArray:
         return found
     counts = np.maximum(evidence.counts, 1)
     with np.errstate(invalid="ignore"):
-        largest = np.sqrt(evidence.extremes * counts) * evidence.standard_errors
+        largest = np.sqrt(evidence.extremes * counts) * evidence.statement_errors
         dominated = evidence.extremes > DOMINANT * counts
     largest = np.where(np.isfinite(largest), largest, 0.0)
     reach = float(largest.max())
@@ -133,7 +126,8 @@ def exceedance(evidence: Evidence, reach: FloatArray, delta: float) -> FloatArra
     """
     if evidence.exact:
         return np.zeros(evidence.n_players)
-    errors, counts = evidence.standard_errors, evidence.counts
+    errors, counts = evidence.statement_errors, evidence.counts
+    reach = reach - evidence.shift_or_zero  # the tails are those of what the sampling alone gives
     proven = errors == 0
     scaled = (reach - allowances(evidence, delta)) / np.where(proven, 1.0, errors)
     terms = skew_terms(evidence)

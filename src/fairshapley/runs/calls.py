@@ -477,7 +477,7 @@ def resolve_method(
         elif in_unions:
             return MonteCarlo(antithetic=True)
         else:
-            return RegressionAdjusted(model=not rules)
+            return RegressionAdjusted(model=True)
     if isinstance(method, str) and method in METHODS:
         method = METHODS[method]()
     if not isinstance(method, Estimator):

@@ -67,6 +67,10 @@ def _total(game: Game, results: list[Result]) -> Result:
         first,
         values=np.sum([result.values for result in results], axis=0),
         standard_errors=np.sqrt(np.sum([result.evidence.variances for result in results], axis=0)),
+        sampling_errors=np.sqrt(
+            np.sum([np.square(result.evidence.statement_errors) for result in results], axis=0)
+        ),
+        shift=np.sum([result.evidence.shift_or_zero for result in results], axis=0),
         counts=np.min([result.counts for result in results], axis=0),
         evaluations=sum(result.evaluations for result in results),
         exact=all(result.exact for result in results),

@@ -606,6 +606,10 @@ class Run:
                 # Draws of coalitions that differ in declared null players differ by noise alone.
                 values = np.where(active, found.values + shift, 0.0)
                 found = replace(found, values=values, variances=found.variances + variance)
+                if (plain := found.sampled) is not None:
+                    values = np.where(active, plain.values + shift, 0.0)
+                    plain = replace(plain, values=values, variances=plain.variances + variance)
+                    found = replace(found, sampled=plain)
             self._latest = found
         return self._latest
 

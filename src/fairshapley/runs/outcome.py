@@ -34,10 +34,12 @@ def evidence_of(run: Run) -> Evidence:
         unseen = run.first.unseen(
             run.problem, now.values, semivalue, tally.evaluations, value_width
         )
+    sampled = now.sampled or now
     errors = np.sqrt(now.variances + run.noise_variance)
+    plain = np.sqrt(sampled.variances + run.noise_variance)
     if game.n_nulls:
         # The value of a declared null player is 0, so that its error is known.
-        errors[-game.n_nulls :] = np.abs(now.values[-game.n_nulls :])
+        errors[-game.n_nulls :] = plain[-game.n_nulls :] = np.abs(now.values[-game.n_nulls :])
     return Evidence(
         values=now.values,
         standard_errors=errors,
@@ -46,12 +48,13 @@ def evidence_of(run: Run) -> Evidence:
         exact=now.exact and not run.noticed,
         independent=traits.independent,
         obstacle=obstacle,
-        extremes=now.extremes,
-        skewness=now.skewness,
+        extremes=sampled.extremes,
+        skewness=sampled.skewness,
         unseen=unseen,
         contribution_width=width,
         identically_distributed=traits.iid,
-        modelled=now.modelled,
+        sampling_errors=None if sampled is now else plain,
+        shift=None if sampled is now else np.abs(now.values - sampled.values),
         random=game.random or bool(run.noticed),
         n_nulls=game.n_nulls,
         player_names=game.player_names,

@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, fitted_units
-from fairshapley.estimators.adjusted.kernel_proxy import (
-    KernelPart,
-    _CovarianceParameters,
-    _Process,
-    differences,
-    fit_kernel,
-    kernel_curve,
-    kernel_values,
-)
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, Regression, fit_linear
+from fairshapley.estimators.adjusted.process import Prior, Process, start_at
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.stacked_proxy import _Fit, fit_stacked
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.exact import exact_values
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
@@ -48,27 +41,28 @@ def every_unit(weights, table, interior):
     return sample, chances
 
 
+def nothing_known(n):
+    return np.zeros((0, n), dtype=bool), np.zeros(0)
+
+
+def adjusted_by(sample, weights, interior, proxy, known=()):
+    return Adjustment(sample, weights, interior, proxy, nothing_known(weights.n_players), known)
+
+
 def random_proxies(weights, rng):
-    """A linear and a kernel proxy with coefficients of no meaning, the same for every fold."""
+    """A linear proxy with coefficients of no meaning, the same for every fold."""
     n = weights.n_players
     bases = SizeBases.of(weights, rng.uniform(0.5, 1.5, n - 1))
     slopes = rng.standard_normal((len(bases.slopes), n, 1))
     slopes -= slopes.mean(axis=1, keepdims=True)
     offsets = rng.standard_normal((len(bases.offsets), 1))
     folds = np.ones(N_FOLDS + 1)
-    linear = LinearProxies(bases, slopes * folds, offsets * folds)
-    masks = rng.random((9, n)) < rng.uniform(0.2, 0.8, (9, 1))
-    masks[:, 0], masks[:, 1] = True, False
-    curve = kernel_curve(2.0, n, odd=weights.paired)
-    coefficients = rng.standard_normal((9, 1)) * folds
-    kernel = KernelPart(masks.astype(float), masks.sum(axis=1), curve, coefficients, linear)
-    return linear, kernel
+    return LinearProxies(bases, slopes * folds, offsets * folds)
 
 
 @pytest.mark.parametrize("semivalue", SEMIVALUES, ids=lambda s: s.name)
 @pytest.mark.parametrize("enumerated", [0, 1])
-@pytest.mark.parametrize("kind", ["linear", "kernel"])
-def test_the_adjusted_mean_is_the_value_for_any_proxy(semivalue, enumerated, kind):
+def test_the_adjusted_mean_is_the_value_for_any_proxy(semivalue, enumerated):
     """E over all coalitions, plus the sizes left out, is the semivalue whatever the proxy."""
     rng = np.random.default_rng(3)
     table = rng.standard_normal(1 << N)
@@ -76,10 +70,10 @@ def test_the_adjusted_mean_is_the_value_for_any_proxy(semivalue, enumerated, kin
     interior = np.ones(N - 1, dtype=bool)
     interior[:enumerated] = interior[N - 1 - enumerated :] = False
     sample, chances = every_unit(weights, table, interior)
-    proxies = dict(zip(("linear", "kernel"), random_proxies(weights, rng), strict=True))[kind]
+    proxies = random_proxies(weights, rng)
 
-    plain = Adjustment(sample, weights, interior, "none")
-    adjusted = Adjustment(sample, weights, interior, "none")
+    plain = adjusted_by(sample, weights, interior, "none")
+    adjusted = adjusted_by(sample, weights, interior, "none")
     values = proxies.interior_values(weights, interior)
     adjusted.stages.append(Fitted(proxies, 0, len(sample.sizes), sample.folds, values))
     for rows, masks in sample.units.rows(sample.chosen):
@@ -92,14 +86,17 @@ def test_the_adjusted_mean_is_the_value_for_any_proxy(semivalue, enumerated, kin
         np.testing.assert_allclose(means[1] + ends, exact_values(table, semivalue), atol=1e-12)
 
 
-@pytest.mark.parametrize("semivalue", SEMIVALUES, ids=lambda s: s.name)
-@pytest.mark.parametrize("kind", [0, 1], ids=["linear", "kernel"])
-def test_values_are_those_of_the_proxys_own_table(semivalue, kind):
-    weights = SizeWeights.of(semivalue, N)
-    proxy = random_proxies(weights, np.random.default_rng(4))[kind]
-    masks = (np.arange(1 << N)[:, None] >> np.arange(N) & 1).astype(bool)
+def all_coalitions(n):
+    masks = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
     sizes = masks.sum(axis=1)
-    inner = (sizes > 0) & (sizes < N)
+    return masks, sizes, (sizes > 0) & (sizes < n)
+
+
+@pytest.mark.parametrize("semivalue", SEMIVALUES, ids=lambda s: s.name)
+def test_values_are_those_of_the_proxys_own_table(semivalue):
+    weights = SizeWeights.of(semivalue, N)
+    proxy = random_proxies(weights, np.random.default_rng(4))
+    masks, sizes, inner = all_coalitions(N)
     table = np.zeros(1 << N)
     folds = np.zeros(inner.sum(), dtype=np.int64)
     table[inner] = proxy.predict(masks[inner].astype(float), sizes[inner], folds)
@@ -109,23 +106,43 @@ def test_values_are_those_of_the_proxys_own_table(semivalue, kind):
     np.testing.assert_allclose(values[0], exact_values(table, semivalue), atol=1e-12)
 
 
-def test_the_number_of_players_apart():
-    rng = np.random.default_rng(0)
-    masks = rng.random((5, 9)) < 0.5
-    apart = differences(masks * 1.0, masks.sum(axis=1), masks * 1.0, masks.sum(axis=1))
-    np.testing.assert_array_equal(apart, (masks[:, None] ^ masks).sum(axis=2))
+@pytest.mark.parametrize("semivalue", [Shapley(), Banzhaf(), BetaShapley(3, 3)], ids=str)
+@pytest.mark.parametrize("enumerated", [0, 1, 2])
+@pytest.mark.parametrize("n", [6, 7])
+def test_values_of_a_stack_are_those_of_its_own_table(semivalue, enumerated, n):
+    """Of the sizes that are sampled, whatever the others are."""
+    interior = np.ones(n - 1, dtype=bool)
+    interior[:enumerated] = interior[n - 1 - enumerated :] = False
+    sample, _ = random_sample(n, 60, 5, interior=interior)
+    weights = SizeWeights.of(semivalue, n)
+    masks, sizes, _ = all_coalitions(n)
+    outer = (sizes > 0) & (sizes <= enumerated)
+    known = masks[outer], np.random.default_rng(2).standard_normal(int(outer.sum()))
+    stack = fit_stacked(sample, weights, interior, known)
+    inner = (sizes > enumerated) & (sizes < n - enumerated)
+    table = np.zeros(1 << n)
+    table[inner] = stack.predict(masks[inner].astype(float), sizes[inner], sizes[inner])
+    np.testing.assert_allclose(table, -table[::-1], atol=1e-9)
+    assert np.abs(table).max() > 0.1
+    # Without the ends, whose utility is 0 here, a semivalue is the sum over the sizes between.
+    np.testing.assert_allclose(stack.values[-1], exact_values(table, semivalue), atol=1e-8)
 
 
-def test_kernel_values_of_players_in_and_out_differ_in_sign():
-    """An odd kernel around S' rewards its members, and at Shapley weights sums to 0."""
-    weights = SizeWeights.of(Shapley(), 12)
-    members, others = kernel_values(
-        kernel_curve(3.0, 12, odd=True), weights, np.ones(11, dtype=bool)
-    )
-    assert (members > 0).all()
-    assert (others < 0).all()
-    sizes = np.arange(1, 12)
-    np.testing.assert_allclose(sizes * members + (12 - sizes) * others, 0.0, atol=1e-12)
+def test_units_are_judged_by_processes_that_never_saw_their_fold():
+    """Residuals and values of a fold are those of members fitted to all other units."""
+    n = 9
+    sample, weights = random_sample(n, 150, 6)
+    interior = np.ones(n - 1, dtype=bool)
+    stack = fit_stacked(sample, weights, interior, nothing_known(n))
+    masks = sample.units.masks(slice(0, 150)).astype(float)
+    for fold in (2, 3):
+        own = sample.folds == fold
+        rest = _Fit(sample.part(slice(None), sample.gains), weights, interior, nothing_known(n))
+        predicted = np.zeros(own.sum())
+        for share, prior, at in stack.choices[fold % 2]:
+            process = Process(rest.seen.some(np.flatnonzero(~own)), prior, at)
+            predicted += share * process.predict(masks[own])
+        np.testing.assert_allclose(stack.residuals[own], sample.gains[own] - predicted, atol=1e-7)
 
 
 def test_bases_are_orthonormal():
@@ -143,49 +160,53 @@ def test_bases_are_orthonormal():
     assert (len(tiny.slopes), len(tiny.offsets)) == (1, 1)
 
 
-def random_sample(n, count, seed, noise=0.1, **limits):
+def random_sample(n, count, seed, noise=0.1, interior=None, **limits):
     """Pairs of an additive game with interactions, drawn by the base plan."""
     rng = np.random.default_rng(seed)
     weights = SizeWeights.of(Shapley(), n)
-    sizes = 1 + rng.choice(n - 1, size=count, p=weights.base)
+    plan = weights.base if interior is None else np.where(interior, weights.base, 0.0)
+    plan = plan / plan.sum()
+    sizes = 1 + rng.choice(n - 1, size=count, p=plan)
     masks = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1) < sizes[:, None]
     z = 2.0 * masks - 1.0
     gains = z @ np.linspace(-1.0, 2.0, n) + noise * rng.standard_normal(count)
     gains += z[:, 0] * z[:, 1] * z[:, 2]
     units = Units(n, **limits)
     units.add(masks, gains, plan=0)
-    places, first, base = np.arange(count), np.zeros(count, dtype=int), weights.base[None]
-    return Sample(units, places, sizes, units.gains, base, first, places, 8), weights
+    places, first = np.arange(count), np.zeros(count, dtype=int)
+    return Sample(units, places, sizes, units.gains, plan[None], first, places, 8), weights
 
 
-@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def judged(kind, sample, weights):
+    """What proxies say of fold 3 of a sample, and their values, by proxy."""
+    count, interior = len(sample.gains), np.ones(weights.n_players - 1, dtype=bool)
+    if kind == "stack":
+        stack = fit_stacked(sample, weights, interior, nothing_known(weights.n_players))
+        return (sample.gains - stack.residuals)[sample.folds == 3], stack.values
+    fit, masks = fit_linear(sample, weights), sample.units.masks(slice(0, count)).astype(float)
+    said = fit.predict(masks, sample.sizes, np.full(count, 3))
+    return said[sample.folds == 3], fit.interior_values(weights, interior)
+
+
+@pytest.mark.parametrize("kind", ["linear", "stack"])
 def test_no_proxy_sees_its_fold(kind):
-    """Other gains in a fold leave its proxy as it is, bit for bit, and change the others."""
-    n, interior = 10, np.ones(9, dtype=bool)
-    proxies = []
+    """Other gains in a fold leave its proxy as it is, and change the others."""
+    found = []
     for shift in (0.0, 5.0):
-        sample, weights = random_sample(n, 150, 6)
+        sample, weights = random_sample(10, 150, 6)
         fold = sample.folds == 3
         sample.gains[fold] += shift * np.random.default_rng(1).standard_normal(fold.sum())
-        fit = fit_linear(sample, weights) if kind == "linear" else None
-        proxies.append(fit or fit_kernel(sample, weights, interior))
-    masks, sizes = sample.units.masks(slice(0, 150)).astype(float), sample.sizes
-    for column in range(9):
-        columns = np.full(150, column)
-        one, other = (proxy.predict(masks, sizes, columns) for proxy in proxies)
-        if column == 3:
-            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
-        else:
-            assert np.abs(one - other).max() > 0.01
-    values = [proxy.interior_values(weights, interior) for proxy in proxies]
-    np.testing.assert_allclose(values[0][3], values[1][3], rtol=1e-7, atol=1e-9)
+        found.append(judged(kind, sample, weights))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found[0][1][3], found[1][1][3], rtol=1e-7, atol=1e-9)
+    others = np.arange(9) != 3
+    assert (np.abs(found[0][1] - found[1][1]).max(axis=1)[others] > 0.01).all()
 
 
-@pytest.mark.parametrize("kind", ["linear", "kernel"])
+@pytest.mark.parametrize("kind", ["linear", "stack"])
 def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
     """Nor do other coalitions and sizes in a fold change its proxy: else values are biased."""
-    n, count, interior = 10, 150, np.ones(9, dtype=bool)
-    proxies = []
+    found, (n, count) = [], (10, 150)
     for other in (False, True):
         sample, weights = random_sample(n, count, 6)
         chosen = np.flatnonzero(sample.folds == 3)
@@ -197,39 +218,37 @@ def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
         units = Units(n)
         units.add(masks, gains, plan=0)
         changed = replace(sample, units=units, sizes=units.sizes, gains=gains)
-        fit = fit_linear(changed, weights) if kind == "linear" else None
-        proxies.append(fit or fit_kernel(changed, weights, interior))
-    judged, sizes = units.masks(slice(0, count)).astype(float), units.sizes
-    one, other = (proxy.predict(judged, sizes, np.full(count, 3)) for proxy in proxies)
-    np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+        found.append(judged(kind, changed, weights)[1][3])
+    np.testing.assert_allclose(*found, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize(("proxy", "count"), [("linear", 900), ("linear", 905), ("auto", 905)])
-def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
+@pytest.mark.parametrize("most", [120, 400])
+def test_stages_that_hold_are_used_again(proxy, count, most, monkeypatch):
     """Looking before changes no bit; a fit that is known is not made again."""
-    monkeypatch.setattr(Adjustment, "most_kernel_units", 120)
+    monkeypatch.setattr(Adjustment, "most_stacked_units", most)
     sample, weights = random_sample(10, count, 11, block_entries=700)
     interior = np.ones(9, dtype=bool)
-    anew = Adjustment(sample, weights, interior, proxy)
+    anew = adjusted_by(sample, weights, interior, proxy)
     known = []
     for early in (20, 250, 500, 888):
         part = sample.part(slice(early), sample.gains[:early])
-        known = Adjustment(part, weights, interior, proxy, known).stages
-    again = Adjustment(sample, weights, interior, proxy, known)
+        known = adjusted_by(part, weights, interior, proxy, known).stages
+    again = adjusted_by(sample, weights, interior, proxy, known)
     np.testing.assert_array_equal(again.residuals, anew.residuals)
     np.testing.assert_array_equal(again.stages[-1].values, anew.stages[-1].values)
     assert again.stages[0] is known[0]
-    assert [stage.stop for stage in again.stages[:-1]] == ([120] if proxy == "auto" else [])
+    assert [stage.stop for stage in again.stages[:-1]] == ([most] if proxy == "auto" else [])
 
 
 @pytest.mark.parametrize("pairs", [0, 41])
 def test_the_estimate_is_that_of_the_contributions(pairs, monkeypatch):
     """Units of two stages, judged by different proxies; the first are halves of pairs."""
-    monkeypatch.setattr(Adjustment, "most_kernel_units", 120)
+    monkeypatch.setattr(Adjustment, "most_stacked_units", 120)
     sample, weights = random_sample(10, 905, 11, block_entries=700)
     places = np.arange(905)
     groups = np.where(places < 2 * pairs, places // 2, places - pairs)
-    fit = Adjustment(replace(sample, groups=groups), weights, np.ones(9, dtype=bool), "auto")
+    fit = adjusted_by(replace(sample, groups=groups), weights, np.ones(9, dtype=bool), "auto")
     monkeypatch.setattr(fit, "_dependence", lambda: 0.0)
     assert len(fit.stages) == 2
     constant = np.linspace(-1.0, 1.0, 10)
@@ -285,35 +304,32 @@ def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy(monkeypatch):
 def test_a_linear_proxy_finds_a_linear_game():
     sample, weights = random_sample(12, 600, 7, noise=0.0)
     sample.gains[:] -= np.prod(2.0 * sample.units.masks(slice(0, 600))[:, :3] - 1.0, axis=1)
-    fit = Adjustment(sample, weights, np.ones(11, dtype=bool), "linear")
+    fit = adjusted_by(sample, weights, np.ones(11, dtype=bool), "linear")
     judged = slice(0, fitted_units(600, 12))
     assert np.abs(fit.residuals[judged]).max() < 0.02 * np.abs(sample.gains).max()
 
 
-def test_a_kernel_finds_interactions():
+def test_a_stack_finds_interactions():
     """Most of the variance that the linear proxy leaves is that of z_0·z_1·z_2."""
     sample, weights = random_sample(10, 600, 8)
     interior = np.ones(9, dtype=bool)
-    linear, kernel = (
-        Adjustment(sample, weights, interior, proxy).residuals.var() for proxy in ("linear", "auto")
-    )
+    fits = [adjusted_by(sample, weights, interior, proxy) for proxy in ("linear", "auto")]
+    linear, stack = (fit.residuals.var() for fit in fits)
     assert linear > 0.5
-    assert kernel < 0.5 * linear
+    assert stack < 0.5 * linear
 
 
 def test_the_influence_is_a_derivative(monkeypatch):
-    """With the covariance fixed, Σ_u y_u of the others is linear in a unit's gain."""
+    """With kinds and parameters fixed, Σ_u y_u of the others is linear in a unit's gain."""
     sample, weights = random_sample(8, 80, 9)
     interior = np.ones(7, dtype=bool)
-    chosen = _CovarianceParameters(np.full(3, 0.2), offsets=2.0, noise=0.5, gamma=2.0, share=0.7)
-    calls = []
-    monkeypatch.setattr(_Process, "_choose", lambda self, half: calls.append(self) or chosen)
-    before = Adjustment(sample, weights, interior, "auto")
+    chosen = ((0.7, Prior(0.0), start_at(-1.0)), (0.2, Prior(0.0, slopes=True), start_at(-2.0)))
+    monkeypatch.setattr(_Fit, "chosen", lambda self, half: chosen)
+    before = adjusted_by(sample, weights, interior, "auto")
     stage, y = before.stages[0], np.concatenate(list(before.contributions()))
     others = np.arange(stage.stop) != 5
     sample.gains[5] += 1.0
-    after = Adjustment(sample, weights, interior, "auto")
+    after = adjusted_by(sample, weights, interior, "auto")
     moved = np.concatenate(list(after.contributions())) - y
     measured = moved[: stage.stop][others].sum(axis=0)
     np.testing.assert_allclose(measured, stage.proxies.influence[5], rtol=1e-6, atol=1e-9)
-    assert calls

@@ -210,9 +210,9 @@ def test_why_errors_are_not_to_be_trusted_yet_stands_by_the_intervals():
 
 
 def test_no_rate_is_claimed_for_single_intervals_where_nothing_can_be_certified():
-    modelled = fs.estimate(fs.games.SumOfUnanimity(10, seed=1), budget=40, seed=0)
+    few = fs.estimate(fs.games.SumOfUnanimity(10, seed=1), budget=30, seed=0)
     doubtful = by_hand(obstacle="the method is biased", counts=np.full(60, 9))
-    for result in (modelled, doubtful):
+    for result in (few, doubtful):
         assert "contains the true value about" not in text_of(report_html(result))
         assert "contain the true values is not known" in said(result).details[0]
 

@@ -13,20 +13,22 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.estimators.adjusted.kernel_proxy import (
-    MAX_PLAYERS,
-    MAX_UNITS,
-    KernelProxies,
-    fit_kernel,
-)
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, fit_linear, no_proxies
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.stacked_proxy import (
+    MAX_UNITS,
+    StackedProxies,
+    fit_stacked,
+    takes_stack,
+)
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
+Kinds: TypeAlias = dict[str, Callable[[Sample], LinearProxies | StackedProxies]]
+"""How proxies are fitted, by the name of their kind, the best first"""
 
 # Below this many units there is no proxy: each fold would have almost none.
 MIN_UNITS = 16
@@ -43,11 +45,6 @@ MIN_FACTOR = 1e-3
 # What proxies say of sizes not drawn yet is asked for so many sizes at most, and of so many entries
 # of masks for each: early on a large game nearly all sizes are such, and this takes milliseconds.
 MAX_SIZES, RING_ENTRIES = 64, 4096
-
-
-def uses_kernel(proxy: ProxyOption, n_players: int) -> bool:
-    """Whether the first stage is a kernel proxy."""
-    return proxy == "auto" and n_players <= MAX_PLAYERS
 
 
 def fitted_units(count: int, n_players: int) -> int:
@@ -71,7 +68,7 @@ def fitted_units(count: int, n_players: int) -> int:
 class Fitted:
     """Proxies, and the units that they were fitted to."""
 
-    proxies: LinearProxies | KernelProxies
+    proxies: LinearProxies | StackedProxies
     start: int
     stop: int
     folds: IntArray
@@ -81,8 +78,8 @@ class Fitted:
     remark: str = ""
     """Says so where a simpler proxy than wanted was fitted"""
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))
-    """What is left of the gains of the first units: whole blocks, because the last bits of a
-    product depend on how many rows there are"""
+    """What is left of the gains of the first units: behind those that a stack was fitted to in
+    whole blocks, because the last bits of a product depend on how many rows there are"""
 
     def columns(self, count: int, n_folds: int) -> IntArray:
         """Which proxy judges each of `count` units: its fold's, or for others the last."""
@@ -94,9 +91,10 @@ class Fitted:
 class Adjustment:
     """Proxies for a sample, fitted in one or two stages.
 
-    1. On a game of up to 64 players the first 1536 units train a kernel proxy, with linear terms.
-       Once there are as many units more, those train a linear proxy of what the first leaves.
-    2. On a larger one all units, up to 128 for each player, train a linear proxy.
+    1. Of pairs, the first 1024 train a stack of Gaussian processes. Once there are as many units
+       more, those train a linear proxy of what the first leaves.
+    2. Of single coalitions, and on games of more than 200 players, all units, up to 128 for each
+       player, train a linear proxy.
 
     Parameters
     ----------
@@ -106,12 +104,14 @@ class Adjustment:
         The weights of the sizes, and which of them are not enumerated.
     proxy
         "auto" as above, "linear" or "none".
+    border
+        Masks and gains of enumerated units, which a stack is told of.
     known
         The stages of an earlier adjustment with the same proxy, whose sample was the beginning of
         this one; what still holds is not computed again.
     """
 
-    most_kernel_units: ClassVar[int] = MAX_UNITS
+    most_stacked_units: ClassVar[int] = MAX_UNITS
 
     def __init__(
         self,
@@ -119,58 +119,72 @@ class Adjustment:
         weights: SizeWeights,
         interior: BoolArray,
         proxy: ProxyOption,
+        border: tuple[BoolArray, FloatArray],
         known: Sequence[Fitted] = (),
     ) -> None:
-        self.sample, self.weights, self.interior = sample, weights, interior
+        self.sample, self.weights, self.interior, self.border = sample, weights, interior, border
         self.stages: list[Fitted] = []
         self.residuals: FloatArray = sample.gains.copy()
         count = sample.whole(fitted_units(len(sample.chosen), weights.n_players))
         if count == 0 or proxy == "none" or not sample.gains[:count].any():
             return
-        parts, kernel = [(0, count)], uses_kernel(proxy, weights.n_players)
-        if kernel:
+        parts, stack = [(0, count)], proxy == "auto" and takes_stack(weights)
+        if stack:
             # So few players have no more different units than 2**(n − 1).
-            most = sample.whole(min(self.most_kernel_units, 1 << (weights.n_players - 1)))
+            most = min(self.most_stacked_units, 1 << (weights.n_players - 1))
             parts = [(0, min(count, most))]
             if count >= 2 * most:
                 parts.append((most, count))
         for place, (start, stop) in enumerate(parts):
+            before = known[0].proxies if known else None
             if place >= len(known) or (known[place].start, known[place].stop) != (start, stop):
                 known = ()
-            stage = known[place] if known else self._fit(start, stop, kernel=kernel and place == 0)
+            kinds = self._kinds(before, stack=stack and place == 0)
+            stage = known[place] if known else self._fit(start, stop, kinds)
             self._judge(stage)
             self.stages.append(stage)
 
-    def _fit(self, start: int, stop: int, *, kernel: bool) -> Fitted:
+    def _kinds(self, before: LinearProxies | StackedProxies | None, *, stack: bool) -> Kinds:
+        """The kinds of proxies; `before` was fitted to the first units."""
+        weights, interior = self.weights, self.interior
+        kinds: Kinds = {
+            "a linear proxy": lambda part: fit_linear(part, weights),
+            "no proxy": lambda part: no_proxies(part, weights),
+        }
+        if not stack:
+            return kinds
+        known = before if isinstance(before, StackedProxies) else None
+
+        def stacked(part: Sample) -> StackedProxies:
+            return fit_stacked(part, weights, interior, self.border, known)
+
+        return {"a stack of processes": stacked, **kinds}
+
+    def _fit(self, start: int, stop: int, kinds: Kinds) -> Fitted:
         """Proxies of what is left of the gains, from the units from `start` on.
 
         Any proxy leaves the values unbiased. So where the arithmetic of one fails, the next simpler
         one takes its place, down to one that is 0 everywhere.
         """
         part = self.sample.part(slice(start, stop), self.residuals[start:stop])
-        weights, interior = self.weights, self.interior
-        fits: dict[str, Callable[[], LinearProxies | KernelProxies]] = {
-            "a kernel proxy": lambda: fit_kernel(part, weights, interior),
-            "a linear proxy": lambda: fit_linear(part, weights),
-            "no proxy": lambda: no_proxies(part, weights),
-        }
-        kinds = list(fits)[0 if kernel else 1 :]
-        for kind in kinds:
+        wanted = next(iter(kinds))
+        for used in kinds:
             try:
                 with np.errstate(over="raise", divide="raise", invalid="raise"):
-                    proxies = fits[kind]()
-                    values = proxies.interior_values(weights, interior)
+                    proxies = kinds[used](part)
+                    values = proxies.interior_values(self.weights, self.interior)
             except (np.linalg.LinAlgError, FloatingPointError):
                 continue
             if np.isfinite(values).all():
                 break
         remark = ""
-        if kind != kinds[0]:
+        if used != wanted:
             remark = (
-                f"{kinds[0]} could not be computed from these utilities, so {kind} was used: the "
+                f"{wanted} could not be computed from these utilities, so {used} was used: the "
                 "values stay unbiased, but their errors may be larger"
             )
-        return Fitted(proxies, start, stop, part.folds, values, remark)
+        left = proxies.residuals if isinstance(proxies, StackedProxies) else np.empty(0)
+        return Fitted(proxies, start, stop, part.folds, values, remark, left)
 
     def _judge(self, stage: Fitted) -> None:
         """Take off what a stage explains, and let it keep what is left."""
@@ -180,7 +194,8 @@ class Adjustment:
         for rows, masks in units.rows(self.sample.chosen, done):
             fitted = stage.proxies.predict(masks, self.sample.sizes[rows], columns[rows])
             self.residuals[rows] -= fitted
-        whole = len(self.residuals) // units.block * units.block
+        first = len(stage.folds) if isinstance(stage.proxies, StackedProxies) else 0
+        whole = first + (len(self.residuals) - first) // units.block * units.block
         stage.residuals = self.residuals[:whole].copy()
 
     def difficulty(self) -> float:
@@ -287,7 +302,7 @@ class Adjustment:
         0.87 to 1.0 times. Linear proxies with many units for each column do without.
         """
         first = self.stages[0] if self.stages else None
-        if first is None or not isinstance(first.proxies, KernelProxies):
+        if first is None or not isinstance(first.proxies, StackedProxies):
             return 0.0
         inside, outside = self._factors()
         head = slice(first.start, first.stop)

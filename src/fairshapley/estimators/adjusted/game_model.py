@@ -34,10 +34,8 @@ from fairshapley.estimators.adjusted.process import (
 FEWEST_UNITS = 4
 # Parameters are searched on this many units, the process then takes all.
 SEARCH_UNITS = 192
-# Steps of the search, from scratch and from the parameters of a simpler member.
-PASSES, FURTHER_PASSES = 20, 25
-# Where no call is in flight meanwhile: every third of these units, steps on them, and steps on all.
-# It takes 0.4 of the time; errors on five games were 0.85 to 1.1 times those of the long search.
+# Steps of the search on every third of these units, and then on all. 25 steps on all take twice as
+# long; errors on five games were 0.85 to 1.1 times as large.
 QUICK_SHARE, QUICK_PASSES, LAST_PASSES = 3, 10, 4
 
 
@@ -72,8 +70,6 @@ MEMBERS = (
     Member(ONE, ends=False, singles=False),
 )
 ALL = tuple(range(len(MEMBERS)))
-# Members without the ends whose players differ a little, or not.
-ALIKE_OR_NOT = (1, 3)
 # Flexible members are compared with this one; it and they need those that come before.
 PLAIN, FLEXIBLE = 3, (1, 3, 5, 6)
 # So much less the logarithm of the weight is, a factor of e², of a flexible member, and of one
@@ -102,8 +98,6 @@ def fit_posterior(
     gains: FloatArray,
     span: float,
     noise: Noise | None = None,
-    *,
-    quick: bool = False,
 ) -> Posterior:
     """The values that a model of the game gives.
 
@@ -119,8 +113,6 @@ def fit_posterior(
     noise
         What the variance of a gain's noise is at least and at most, where utilities are random:
         then a coalition that was drawn again counts again.
-    quick
-        Whether to search in less than half of the time, for parameters that are a little worse.
 
     Examples
     --------
@@ -136,7 +128,7 @@ def fit_posterior(
     if len(gains) < FEWEST_UNITS or unit == 0.0:
         return equal
     least, most = noise or (0.0, 0.0)
-    sample = _Sample(members, gains / unit, span / unit, (least / unit**2, most / unit**2), quick)
+    sample = _Sample(members, gains / unit, span / unit, (least / unit**2, most / unit**2))
     with np.errstate(all="ignore"):
         fitted = sample.fit(np.arange(len(gains)))
         marks = sample.marks(fitted)
@@ -161,35 +153,6 @@ def fit_posterior(
     return Posterior(unit * mean, unit**2 * spread, weights)
 
 
-@one_thread()
-def unexplained(masks: BoolArray, gains: FloatArray) -> float:
-    """The share of the mean square of gains that plain members leave of coalitions left out.
-
-    1 where none can be fitted, or the gains are 0.
-
-    Examples
-    --------
-    >>> worth = np.array([1.0, 2.0, 3.0, 6.0])
-    >>> masks = np.random.default_rng(0).random((12, 4)) < 0.5
-    >>> unexplained(masks, masks @ worth - 6.0) < 0.01
-    True
-    """
-    members, gains = _distinct(masks, gains)
-    unit = float(np.abs(gains).max(initial=0.0))
-    if len(gains) < FEWEST_UNITS or unit == 0.0:
-        return 1.0
-    sample = _Sample(members, gains / unit, 0.0)
-    with np.errstate(all="ignore"):
-        fitted = sample.fit(np.arange(len(gains)), ALIKE_OR_NOT)
-    left = [
-        float(np.square(process.left_out[sample.judged]).mean())
-        for process in fitted
-        if process is not None
-    ]
-    whole = float(np.square(sample.gains[sample.judged]).mean())
-    return float(np.nanmin([whole, *left])) / whole if whole > 0.0 else 1.0
-
-
 def _distinct(masks: BoolArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Each coalition or its complement once, in the order in which they came."""
     turned = ~masks[:, 0]
@@ -208,10 +171,9 @@ class _Sample:
         gains: FloatArray,
         span: float,
         noise: Noise = (0.0, 0.0),
-        quick: bool = False,
     ) -> None:
         self.masks, self.gains, self.span = masks, gains, span
-        self.noise, self.quick = noise, quick
+        self.noise = noise
         size = masks.sum(axis=1)
         size = np.minimum(size, masks.shape[1] - size)
         # Not single players: all of them may be known, and nothing is left to predict there.
@@ -238,14 +200,11 @@ class _Sample:
                 seen = Observations(masks[between], gains[between])
             known = None if member.after is None else found[member.after]
             starts = [start_at(rate) for rate in STARTS] if known is None else [known.at]
-            passes = PASSES if known is None else FURTHER_PASSES
             try:
                 some = seen.some(slice(SEARCH_UNITS))
-                if self.quick:
-                    few = some.some(slice(None, None, QUICK_SHARE))
-                    starts = [search(few, member.prior, starts, QUICK_PASSES)]
-                    passes = LAST_PASSES
-                at = search(some, member.prior, starts, passes)
+                few = some.some(slice(None, None, QUICK_SHARE))
+                starts = [search(few, member.prior, starts, QUICK_PASSES)]
+                at = search(some, member.prior, starts, LAST_PASSES)
                 found.append(Process(seen, member.prior, at, self.noise))
             except np.linalg.LinAlgError:
                 found.append(None)

@@ -27,10 +27,11 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
-from scipy.special import gammaln
+from scipy.special import gammaln, roots_sh_jacobi
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.adjusted.size_bases import orthonormal, paired_functions
+from fairshapley.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
 
 Noise: TypeAlias = tuple[float, float]
 """The least and the most that the variance of an observation's noise may be"""
@@ -51,6 +52,7 @@ OFFSET, SMOOTH, RATE, REST, SINGLE = 2, 3, 4, 5, 6
 MAX_RELEVANCE = 3.0
 # Added to the diagonal, so that an additive game can be inverted.
 JITTER = 1e-9
+SHAPLEY = Shapley()
 # Games that share their parameters are alike: they weigh no more than this many.
 MAX_GAMES = 4
 # Where the search for ω starts: smooth, and rough.
@@ -81,6 +83,7 @@ class SizeCurves:
     offsets: FloatArray
 
     @classmethod
+    @cache
     def of(cls, n_players: int) -> SizeCurves:
         """Orthonormal under the base plan of the sizes; the constant slope is left out.
 
@@ -268,8 +271,8 @@ class Quadrature:
 
     @classmethod
     @cache
-    def of(cls, n_players: int) -> Quadrature:
-        """Gauss–Legendre on [0, 1]: a Shapley value is the mean over p.
+    def of(cls, n_players: int, semivalue: Semivalue = SHAPLEY) -> Quadrature:
+        """A value is a mean over p: uniform for Shapley, a Beta density, or p = ½ for Banzhaf.
 
         Examples
         --------
@@ -277,6 +280,12 @@ class Quadrature:
         >>> round(float(rule.weights @ rule.nodes**3), 12)
         0.25
         """
+        if isinstance(semivalue, Banzhaf):
+            return cls(np.array([0.5]), np.array([1.0]))
+        if isinstance(semivalue, BetaShapley):
+            a, b = semivalue.a, semivalue.b
+            nodes, weights = roots_sh_jacobi(n_players // 2 + 1, a + b - 1.0, b)
+            return cls(nodes, weights / weights.sum())
         nodes, weights = np.polynomial.legendre.leggauss(n_players // 2 + 1)
         return cls(0.5 * (nodes + 1.0), 0.5 * weights)
 
@@ -328,18 +337,22 @@ class Process:
 
     def predict(self, masks: FloatArray) -> FloatArray:
         """The gains of coalitions that it has not seen."""
+        return self.covariance(masks) @ self.coefficients
+
+    def covariance(self, masks: FloatArray) -> FloatArray:
+        """That of coalitions with each observation, but for ε."""
         seen, part = self.seen, self.part
         other = Observations(masks, np.zeros(len(masks)))
         linear = (other.signs * part.relevance) @ seen.signs.T / seen.n_players
         common = seen.n_players * part.scales[RATE] * linear
         same, apart = np.exp(0.5 * (common - part.width)), np.exp(-0.5 * (common + part.width))
         if self.prior.slopes:
-            varied = np.einsum("q,qs,qt->st", part.scales[:N_SLOPES], other.slopes, seen.slopes)
+            varied = (other.slopes.T * part.scales[:N_SLOPES]) @ seen.slopes
             linear = linear * (1.0 + varied)
         covariance = linear * float(self.prior.players)
         covariance += part.scales[OFFSET] * (other.offsets.T @ seen.offsets)
         covariance += part.scales[SMOOTH] * (same - apart) / part.span
-        return covariance @ self.coefficients
+        return covariance
 
     def values(self, singles: Observations | None = None) -> tuple[FloatArray, FloatArray]:
         """Means and variances of the Shapley values, less their mean over the players.
@@ -365,34 +378,35 @@ class Process:
             means += own - own.mean()
         return means, variances
 
-    def _lines(self) -> list[tuple[float, FloatArray, float, float]]:
+    def _lines(self, semivalue: Semivalue) -> list[tuple[float, FloatArray, float, float]]:
         """The linear terms: variance, slope at each coalition, own and others' coefficients.
 
         The value of h(s)·Σ_j b_j·z_j is own·b_i + others·Σ_{j≠i} b_j.
         """
         n, before = self.seen.n_players, np.arange(self.seen.n_players)
+        alphas = semivalue.weights(n)
         lines = [(float(self.prior.players), np.ones(self.seen.count), 2.0, 0.0)]
         if self.prior.slopes:
             for place, curve in enumerate(self.seen.curves.slopes):
                 steps = np.diff(curve)
-                own = float(np.mean(2.0 * curve[1:] - steps))
-                others = float(np.mean(steps * (2.0 * before / (n - 1) - 1.0)))
+                own = float(alphas @ (2.0 * curve[1:] - steps))
+                others = float(alphas @ (steps * (2.0 * before / (n - 1) - 1.0)))
                 variance = float(self.part.scales[place])
                 lines.append((variance, self.seen.slopes[place], own, others))
         return lines
 
-    def cross(self) -> FloatArray:
-        """The covariance of each observation with each value, but for ε and what all share."""
+    def cross(self, semivalue: Semivalue = SHAPLEY) -> FloatArray:
+        """The covariance of each observation with each value, but for ε and the size function."""
         seen, part, n = self.seen, self.part, self.seen.n_players
         coefficients = part.relevance * seen.signs / n
         total = coefficients.sum(axis=1, keepdims=True)
         cross = np.zeros((seen.count, n))
-        for variance, slopes, own, others in self._lines():
+        for variance, slopes, own, others in self._lines(semivalue):
             line = (own - others) * coefficients + others * total
             cross += variance * slopes[:, None] * line
         if not self.prior.smooth:
             return cross
-        rule = Quadrature.of(n)
+        rule = Quadrature.of(n, semivalue)
         differs = np.exp(-part.scales[RATE] * part.relevance)
         with_it = np.where(seen.masks > 0, 1.0, differs)
         without = np.where(seen.masks > 0, differs, 1.0)
@@ -403,13 +417,19 @@ class Process:
         cross += (2.0 * part.scales[SMOOTH] / part.span) * (with_it - without) * smooth
         return cross
 
+    def shared_cross(self, semivalue: Semivalue) -> FloatArray:
+        """The covariance of each observation with what the size function adds to each value."""
+        steps = np.diff(self.seen.curves.offsets, axis=1) @ semivalue.weights(self.seen.n_players)
+        shared: FloatArray = self.part.scales[OFFSET] * (steps @ self.seen.offsets)
+        return shared
+
     def _before(self) -> FloatArray:
         """The prior variance of each value less their mean, but for ε."""
         part, n = self.part, self.seen.n_players
         rule = Quadrature.of(n)
         covariance = np.zeros((n, n))
         shares = part.relevance / n
-        for variance, _, own, others in self._lines():
+        for variance, _, own, others in self._lines(SHAPLEY):
             # Less the mean over the players, own·b_i + others·Σ_{j≠i} b_j is (own − others)·b_i.
             covariance[np.diag_indices(n)] += variance * (own - others) ** 2 * shares
         differs = np.exp(-part.scales[RATE] * part.relevance)

@@ -11,7 +11,6 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
-from fairshapley.estimators.adjusted.modelled_units import schedule_with_model
 from fairshapley.estimators.adjusted.schedule import Schedule
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.stored_units import StoredUnits
@@ -39,9 +38,9 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
        single coalitions would now have the smaller variance at the same cost; from then on they
        are the units. For other semivalues, such as Beta(16, 1), they are from the start.
     2. *Proxy.* Only what a cheap model g does not explain is estimated by sampling; the values of
-       g are known in closed form. g is linear in the players with coefficients that vary with the
-       size (`linear_proxy.py`); on games of up to 64 players a kernel adds interactions
-       (`kernel_proxy.py`). Penalties and kernel are learnt from the units.
+       g are known in closed form. For pairs of up to 200 players g is a stack of Gaussian
+       processes, from linear to rough (`stacked_proxy.py`); else it is linear in the players with
+       coefficients that vary with the size (`linear_proxy.py`). All is learnt from the units.
     3. *Cross-fitting.* A unit's residual never uses a proxy that saw it (`adjustment.py`), so
        that the contributions y_t have the value as their mean whatever the proxy.
     4. *Sizes.* How often a size is drawn follows the spread of the residuals there. The plan is
@@ -63,20 +62,19 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     Parameters
     ----------
     proxy
-        "auto": linear, with a kernel up to 64 players. "linear": no kernel; an estimate from a
-        thousand units then takes milliseconds instead of half a second, which counts when
+        "auto": processes for pairs of up to 200 players, else linear. "linear": an estimate from
+        a thousand units then takes milliseconds instead of half a second, which counts when
         utilities take microseconds. "none": plain pairs.
     pool
         Whether players that the game declares identical (`identical_players`) share the mean of
         their contributions: they get one value, as axiom A2 asks, with a smaller error.
     model
-        Whether a model of the game (`game_model.py`) has a say in Shapley values while units are
-        few: far more accurate from so few evaluations, but its errors are those of the model, and
-        nothing is certified by them. On games of 4 to 64 players values are read from it alone up
-        to 16 units for each player (8 where it explains little, 512 units on small games); single
-        players are then evaluated early, unless the game seems not to tell them apart. On games of
-        up to 200 players the estimate is drawn towards what it says of the first units.
-        ``method="auto"`` sets this where no certificate is asked for.
+        Whether a model of the game (`game_model.py`) has a say in Shapley values of 4 to 200
+        players: the values are then a mean of what it makes of the first units and of the adjusted
+        contributions, weighted by how far the two are apart (`blend.py`). It is far more accurate
+        from few units, and as units grow the contributions take over by themselves. Single players
+        are evaluated early, unless the game seems not to tell them apart. What is certified or
+        decided rests on the contributions alone. ``method="auto"`` sets this.
 
     Examples
     --------
@@ -136,9 +134,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         pooling = Pooling.of(problem) if self.pool and problem.identical else None
         if problem.n_players > self._max_kept:
             return AdjustedState(Stream(problem, self.proxy, weights, pooling))
-        schedule = schedule_with_model(problem, weights) if self.model else None
-        begin = (schedule or StoredUnits).begin
-        return AdjustedState(begin(problem, self.proxy, weights, pooling))
+        schedule = StoredUnits.begin(problem, self.proxy, weights, pooling, model=self.model)
+        return AdjustedState(schedule)
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
         """A part of a size that is due to be enumerated, else units drawn by the current plan."""

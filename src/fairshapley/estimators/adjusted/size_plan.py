@@ -49,6 +49,7 @@ class SizeWeights:
     (True, array([1.  , 0.5 , 0.33]))
     """
 
+    semivalue: Semivalue
     n_players: int
     inside: FloatArray
     outside: FloatArray
@@ -69,6 +70,7 @@ class SizeWeights:
         sizes = np.arange(1.0, n_players)
         paired = bool(np.allclose(alpha, alpha[::-1], rtol=SYMMETRIC, atol=0.0))
         return cls(
+            semivalue,
             n_players,
             n_players * alpha[:-1] / sizes,
             n_players * alpha[1:] / (n_players - sizes),
