@@ -304,7 +304,7 @@ def test_numerical_libraries_use_their_share_of_the_cores(engine):
     Game.__module__ = "__main__"
     result = fs.estimate(Game(), "exact", engine=engine)
     np.testing.assert_array_equal(result.values, 0.0)
-    with fs.evaluation.Evaluator(Game(), 3, engine=engine) as evaluator:
+    with contextlib.closing(fs.evaluation.Evaluator(Game(), 3, engine=engine)) as evaluator:
         assert evaluator.endpoints() == (11.0, 11.0)
 
 

@@ -38,7 +38,7 @@ def _ends(n_players: int) -> list[bytes]:
     return bits.keys(np.array([[False] * n_players, [True] * n_players]))
 
 
-class Cache:
+class Cache(dict[bytes, float]):
     """Utilities by coalition; when there is no more room, all but v(∅) and v(N) are forgotten.
 
     That happens only between rounds, so that what is remembered does not depend on the size of an
@@ -46,34 +46,24 @@ class Cache:
     """
 
     def __init__(self, n_players: int, max_bytes: int) -> None:
+        super().__init__()
         self.n_players = n_players
         self.longest_round = max(1, max_bytes // (2 * entry_bytes(n_players)))
         """The most coalitions of a round that is remembered: half of what there is room for"""
-        self._ends = _ends(n_players)
-        self._known: dict[bytes, float] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def get_many(self, keys: list[bytes]) -> list[float | None]:
-        """Return the utilities of coalitions, None for those that are not remembered."""
-        return list(map(self._known.get, keys))
 
     def some(self, count: int) -> dict[bytes, float]:
         """Return up to `count` that are remembered: N first, ∅ never."""
-        empty, full = self._ends
-        keys = dict.fromkeys([full, *islice(self._known, count + 2)])
-        known = {key: self._known[key] for key in keys if key in self._known and key != empty}
+        empty, full = _ends(self.n_players)
+        keys = dict.fromkeys([full, *islice(self, count + 2)])
+        known = {key: self[key] for key in keys if key in self and key != empty}
         return dict(islice(known.items(), count))
-
-    def update(self, entries: Mapping[bytes, float]) -> None:
-        """Remember utilities."""
-        self._known.update(entries)
 
     def make_room(self) -> None:
         """Forget, where another round might not fit; called between rounds."""
-        if len(self._known) > self.longest_round:
-            self._known = {key: self._known[key] for key in self._ends if key in self._known}
+        if len(self) > self.longest_round:
+            ends = {key: self[key] for key in _ends(self.n_players) if key in self}
+            self.clear()
+            self.update(ends)
 
     @property
     def complete(self) -> bool:
@@ -83,7 +73,7 @@ class Cache:
     def table(self) -> FloatArray:
         """Return all 2**n utilities, indexed by bit mask; only for a complete cache."""
         table = np.full(1 << self.n_players, np.nan)
-        table[[int.from_bytes(key, "little") for key in self._known]] = list(self._known.values())
+        table[[int.from_bytes(key, "little") for key in self]] = list(self.values())
         return table
 
 

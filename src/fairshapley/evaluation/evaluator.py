@@ -199,12 +199,6 @@ class Evaluator:
         self._run = ""
         """The name of the run in the journal's bills"""
 
-    def __enter__(self) -> Evaluator:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Let go of the game in the engine."""
         if self._dispatcher is not None:
@@ -319,7 +313,7 @@ class Evaluator:
         if self.noise is not None:
             packed, stated = self.noise.seeded(draw, start, packed)
         keys = bits.packed_keys(packed)
-        known = self.cache.get_many(keys)
+        known = list(map(self.cache.get, keys))
         if stated is not None:
             both = zip(known, stated.tolist(), strict=True)
             known = [told if math.isnan(end) else end for told, end in both]

@@ -43,7 +43,7 @@ def known_pairs(cache: Cache) -> tuple[FloatArray, FloatArray] | None:
     nobody = bits.keys(np.zeros((1, n_players), dtype=bool))[0]
     keys = [*cache.some(len(cache)), nobody]
     with one_thread():
-        return pairs_from(bits.from_keys(keys, n_players), np.array(cache.get_many(keys), float))
+        return pairs_from(bits.from_keys(keys, n_players), np.array([*map(cache.get, keys)], float))
 
 
 def exact_pairs(table: FloatArray) -> FloatArray:

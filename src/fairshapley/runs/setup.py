@@ -99,21 +99,21 @@ def evaluating(
         noise = None
         if facts.random:
             noise = Noise(facts.n_players, facts.n_active, same_seed=facts.same_seed)
-        yield stack.enter_context(
-            Evaluator(
-                game,
-                facts.n_players,
-                engine=stack.enter_context(opened_engine(engine, game)),
-                slot=slot,
-                on_error=on_error,
-                guard=guard,
-                n_active=facts.n_active,
-                replicates=True,
-                on_device=on_device,
-                noise=noise,
-                value_range=facts.value_range,
-            )
+        evaluator = Evaluator(
+            game,
+            facts.n_players,
+            engine=stack.enter_context(opened_engine(engine, game)),
+            slot=slot,
+            on_error=on_error,
+            guard=guard,
+            n_active=facts.n_active,
+            replicates=True,
+            on_device=on_device,
+            noise=noise,
+            value_range=facts.value_range,
         )
+        stack.callback(evaluator.close)
+        yield evaluator
 
 
 def staying_on_device(
