@@ -248,7 +248,7 @@ class RowSampler:
                 verdicts = [fair.judge(shot, share * fair.delta) for shot in shots]
                 if all(verdict.holds for verdict in verdicts):
                     going[place], found.level_shares[row] = False, share
-                    found.stopped[row] = verdicts[0].said + ending
+                    found.stopped[row] = verdicts[0].say() + ending
         made = first.evaluations
         if self.limits.evaluations is None and made >= MOST_PER_PLAYER * self.n_players:
             found.stopped[active[going]] = f"given up after {made:,} evaluations"

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 from fairshapley._basics import checks
@@ -38,18 +37,8 @@ class Look:
     say: Callable[[], str]
     """Words what is reached, or why it is not: that takes longer than the look, and most looks do
     not ask"""
-    predict: Callable[[], float]
+    needed: Callable[[], float]
     """Computes the evaluations that it is predicted to take, which takes longer too"""
-
-    @cached_property
-    def said(self) -> str:
-        """What is reached, or why it is not."""
-        return self.say()
-
-    @cached_property
-    def needed(self) -> float:
-        """The evaluations that it is predicted to take."""
-        return self.predict()
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,7 @@ class PlannedLooks(Rule):
         if self.looks_now(snapshot):
             found = self.judge(snapshot, snapshot.level_share * self.delta)
             if found.holds:
-                return found.said
+                return found.say()
         # A run with a budget spends it, unless it was asked to give up.
         if snapshot.budget is not None and not self.give_up:
             return None
@@ -99,23 +88,23 @@ class PlannedLooks(Rule):
         if snapshot.budget is not None:
             limit = snapshot.budget.evaluations or math.inf
             early = ENOUGH_TO_JUDGE * limit > snapshot.evaluations
-            return None if early else self._out_of_reach(snapshot, found)
+            return None if early else self._out_of_reach(snapshot, found.needed())
         if snapshot.evaluations < self._most_per_player * snapshot.n_players:
             return None
         return (
-            f"given up after {snapshot.evaluations:,} evaluations: {found.said}; it would take "
-            f"{cost_text(found.needed, snapshot.coalitions)}. Values that are equal, or zero, "
+            f"given up after {snapshot.evaluations:,} evaluations: {found.say()}; it would take "
+            f"{cost_text(found.needed(), snapshot.coalitions)}. Values that are equal, or zero, "
             f"are told apart only up to ξ = {snapshot.xi:g}: give a larger ξ, or a budget to go on"
         )
 
-    def _out_of_reach(self, snapshot: Snapshot, found: Look) -> str | None:
+    def _out_of_reach(self, snapshot: Snapshot, needed: float) -> str | None:
         """Return a sentence for a target that would take several times the budget."""
         limit = (snapshot.budget and snapshot.budget.evaluations) or math.inf
-        if not found.needed > OUT_OF_REACH * limit:
+        if not needed > OUT_OF_REACH * limit:
             return None
         return (
             f"the target is out of reach: to be {self.aim_at(snapshot)} would take "
-            f"{cost_text(found.needed, snapshot.coalitions)}, the budget is {limit:,}"
+            f"{cost_text(needed, snapshot.coalitions)}, the budget is {limit:,}"
         )
 
     def conclude(self, snapshot: Snapshot) -> str:
@@ -124,10 +113,10 @@ class PlannedLooks(Rule):
             return f"not certified: {'; '.join(doubted)}"
         found = self.judge(snapshot, snapshot.unspent_share * self.delta)
         if found.holds:
-            return f"{found.said} at the last look"
-        beyond = self._out_of_reach(snapshot, found)
-        cost = f"it would take {cost_text(found.needed, snapshot.coalitions)}"
-        return f"{found.said}; {beyond or cost}"
+            return f"{found.say()} at the last look"
+        needed = found.needed()
+        cost = f"it would take {cost_text(needed, snapshot.coalitions)}"
+        return f"{found.say()}; {self._out_of_reach(snapshot, needed) or cost}"
 
     def looks_now(self, snapshot: Snapshot) -> bool:
         """Return whether a look is due, and there are enough contributions to look at."""
@@ -137,7 +126,7 @@ class PlannedLooks(Rule):
         """Return the evaluations that the aim is predicted to take."""
         if doubts(snapshot.evidence, self.certified_by):
             return snapshot.coalitions
-        return self.judge(snapshot, (snapshot.level_share or 1 / 10) * self.delta).needed
+        return self.judge(snapshot, (snapshot.level_share or 1 / 10) * self.delta).needed()
 
     def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
         """Return whether no look was planned since the last one."""
