@@ -10,7 +10,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -31,8 +31,6 @@ from fairshapley.evaluation.engines.worker import LAST_SECONDS, mark_driver, run
 
 # How long there may be no workers (some may be about to start) before that is an error.
 EMPTY_SECONDS = 60.0
-# A pool that breaks while a chunk is handed in is replaced so many times.
-ATTEMPTS = 3
 
 
 class PoolEngine(Engine, ABC):
@@ -146,18 +144,17 @@ class PoolSession(Session):
         """Hand a chunk to the workers, to new ones when these have died."""
         engine = self._engine
         settings = engine.threads, engine.timeout, engine.sole
-        for _ in range(ATTEMPTS):
-            try:
-                # A chunk that may end its process does not take those of all cores with it.
-                executor = engine.executor(1 if alone else self.workers)
-                return executor.submit(run_chunk, self.name, self._source, rows, *settings)
-            except (EngineError, MemoryError):
-                raise
-            except Exception as error:  # a pool that broke, or no more processes
-                self._look()
-                engine.stop([])
-                broken = error
-        raise EngineError(f"no chunk can be handed to the workers: {broken}") from broken
+        try:
+            # A chunk that may end its process does not take those of all cores with it.
+            executor = engine.executor(1 if alone else self.workers)
+            return executor.submit(run_chunk, self.name, self._source, rows, *settings)
+        except (EngineError, MemoryError):
+            raise
+        except Exception as error:  # a pool that broke, or no more processes
+            engine.stop([])
+            broken: Future[Answer] = Future()
+            broken.set_exception(error)
+            return broken
 
     def _answer(self, ticket: Ticket) -> Answer:
         """Return what became of a chunk; raise an EngineError when no worker can compute any."""
