@@ -28,6 +28,12 @@ def test_links_and_images_resolve(page):
             assert anchor in anchors(target), f"{link}: {sorted(anchors(target))}"
 
 
+@pytest.mark.parametrize("page", [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/scenarios/*.md")])
+def test_a_page_shows_code_on_its_first_screen(page):
+    start = page.read_text(encoding="utf-8").splitlines()[:25]
+    assert page.name == "cli.md" or any(line.startswith("```") for line in start), page.name
+
+
 def navigation(part):
     """The pages that the navigation names, in order."""
     if isinstance(part, str):
