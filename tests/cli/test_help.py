@@ -28,6 +28,8 @@ def test_examples_run(folder, path, example):
     if "values.json" in example:
         made = ("--out", "values.json", "--journal", "run.db", "--report", "report.html")
         run("value", "train.csv", "--target", "label", *made, "--budget", 200)
+    if "mine:estimator" in example:
+        (folder / "mine.py").write_text("from fairshapley import MonteCarlo as estimator\n")
     program, *arguments = shlex.split(example)
     assert (program, *arguments[: len(path) - 1]) == path
     done = run(*arguments)
