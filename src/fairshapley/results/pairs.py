@@ -13,9 +13,10 @@ from fairshapley.results.wording import number
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
-# A pair is named from this many standard errors on, when it is this share of the lesser value of
-# both, and this many times the typical pair. So many are named.
-CLEAR, LARGE, UNUSUAL, MOST_NAMED = 3.0, 0.5, 3.0, 5
+# A pair is named from this many standard errors on, when it is as large as the greater value of
+# both, and this many times as far from what its players have with everybody as is usual. So many
+# are named.
+CLEAR, UNUSUAL, MOST_NAMED = 3.0, 3.0, 5
 
 
 def pairs_list(result: Result) -> list[dict[str, Any]]:
@@ -51,17 +52,25 @@ def pair_sentences(result: Result) -> list[str]:
     >>> pair_sentences(fs.exact(fs.games.TableGame([0, 1, 1, 1]), pairs=True))
     ["'0' and '1' replace each other: each adds 1 less where the other is there"]
     """
-    listed, values = pairs_list(result), np.abs(result.values)
+    listed, names = pairs_list(result), result.names()
     if not listed:
         return []
-    lesser = dict(zip(result.names(), values.tolist(), strict=True))
-    # Among three players and fewer no pair is typical.
-    typical = np.median([abs(one["interaction"]) for one in listed]) if len(listed) > 3 else 0.0
+    values = dict(zip(names, np.abs(result.values).tolist(), strict=True))
+    sizes = np.array([one["interaction"] for one in listed])
+    beyond, least = sizes, 0.0
+    if len(names) > 3:  # what a pair has beyond what its players have with everybody
+        of = {
+            name: float(np.median([one["interaction"] for one in listed if name in one["players"]]))
+            for name in names
+        }
+        usual = [sum(of[name] for name in one["players"]) for one in listed]
+        beyond = sizes - (np.array(usual) - np.median(sizes))
+        least = UNUSUAL * float(np.median(np.abs(beyond)))
     sentences = []
-    for one in listed:
+    for one, extra in zip(listed, beyond.tolist(), strict=True):
         size, error = abs(one["interaction"]), one["standard_error"]
-        least = LARGE * min(lesser[name] for name in one["players"])
-        if size > CLEAR * error and size >= max(least, UNUSUAL * typical) > 0:
+        large = size >= max(values[name] for name in one["players"]) and size > 0
+        if large and size > CLEAR * error and extra * one["interaction"] > 0 and abs(extra) > least:
             replaces = one["interaction"] < 0
             about = f" ± {number(error, 2)}" if error > 0 else ""
             sentences.append(
