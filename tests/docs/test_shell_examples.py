@@ -66,12 +66,13 @@ def test_the_marketplace_pays_whom_it_should(tmp_path, monkeypatch):
     paid, old = amounts("amounts.csv"), amounts("old.csv")
     assert paid["Dora"] == paid["Kopa"] > 300, "a copy and what it was copied from"
     # What the page says of them, with room for another rounding of a test row.
-    assert paid["Luna"] == 0, "random answers"
+    assert paid["Luna"] < 200, "random answers"
     assert paid["Mira"] < 60, "one row, a hundred times"
-    assert old["Luna"] > 500
-    assert old["Mira"] > 500
+    assert paid["Tara"] > 700, "six good rows"
+    assert old["Luna"] > 3 * paid["Luna"]
     merged = amounts("merged.csv")
     assert paid["Dora"] < merged["Dora = Kopa"] < 1.5 * paid["Dora"]
+    assert len(list((tmp_path / "letters").iterdir())) == 12
     for division in (paid, old, merged):
         assert sum(division.values()) == pytest.approx(10_000)
     page = (tmp_path / "market.html").read_text(encoding="utf-8")
