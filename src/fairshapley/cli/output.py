@@ -18,7 +18,7 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.console import answer, summary
-from fairshapley.results.pairs import pairs_list
+from fairshapley.results.pairs import pair_sentences, pairs_list
 from fairshapley.results.payouts import Payout
 from fairshapley.results.result import Result
 from fairshapley.results.tables import shown_table, values_columns, write_values
@@ -165,6 +165,7 @@ def print_result(
     title, made, stopped, *rest = summary(result)
     said = [f"{title}; {made}; {stopped}"]
     said += [f"warning: {warning}" for warning in result.warnings[1:]]
+    said += [] if verbose else pair_sentences(result)
     if verbose:
         said += [*rest, *stated, *(() if result.exact else WORDS)]
     else:

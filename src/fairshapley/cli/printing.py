@@ -148,7 +148,9 @@ def print_payout(divided: Payout | str, *, verbose: bool) -> None:
             emit(divided)
         return
     answer, rest = divided.said()
-    print_shown(answer, *divided.shown(), rest if verbose else ["--verbose says more"])
+    if not verbose:
+        rest = [*(one for one in rest if one.startswith("warning:")), "--verbose says more"]
+    print_shown(answer, *divided.shown(), rest)
     headings, rows, said = divided.hanging()
     if rows:
         print_shown(["What the amounts hang on"], headings, rows, said)
