@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 OF_THE_OCCASION = {
     *("seconds", "created", "command", "inputs", "versions", "notes", "player_names", "unit"),
     *("constant_value", "replicates", "row_counts", "parts", "copies", "cost"),
-    *("remarks", "pairs", "pair_errors", "splits", "scenarios"),
+    *("remarks", "pairs", "pair_errors", "splits", "scenarios", "texts"),
     *("computed", "cache_hits", "journal_digest", "fingerprint"),
 }
 # What is left to compare of a run that the clock or Ctrl-C ended, perhaps inside a round.

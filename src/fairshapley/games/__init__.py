@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
     from fairshapley.games.information import InformationGame
     from fairshapley.games.knn import KNNUtilityGame
+    from fairshapley.games.prompts import PromptGame
     from fairshapley.games.volume import VolumeGame
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "InformationGame",
     "KNNUtilityGame",
     "ModelUtility",
+    "PromptGame",
     "Random",
     "RoundGame",
     "SumOfUnanimity",
@@ -46,6 +48,7 @@ _LAZY = {
     "InformationGame": "information",
     "KNNUtilityGame": "knn",
     "ModelUtility": "federated",
+    "PromptGame": "prompts",
     "RoundGame": "federated",
     "VolumeGame": "volume",
 }

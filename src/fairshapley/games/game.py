@@ -182,7 +182,7 @@ class FunctionGame:
             )
         self.fn = fn
         if players is not None:
-            self.players, player_names = _named_players(players, player_names)
+            self.players, player_names = named_players(players, player_names)
             n_players = len(self.players)
         if n_players is None:
             raise InputError("the players are missing", remedy="give {n_players} or {players}")
@@ -214,7 +214,7 @@ class FunctionGame:
         """The players as texts, where they are texts that differ from their names."""
         texts = self.players or ()
         same = texts == self.player_names or not all(isinstance(text, str) for text in texts)
-        return None if same else texts
+        return texts if texts and not same else None
 
     def _chosen(self, coalition: tuple[int, ...]) -> tuple[Any, ...]:
         """What the function takes for a coalition."""
@@ -249,7 +249,7 @@ class FunctionGame:
         return np.array(values, dtype=np.float64)
 
 
-def _named_players(
+def named_players(
     players: Iterable[Any], names: Sequence[str] | None
 ) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     """Return the players and their names: keys of a dict, texts, ``__name__``, or numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,6 +89,21 @@ def answer(result: Result, wanted: Certificate | None) -> list[str]:
         reach = number(another_set(result.run.replicates, findings.certificate.delta).max())
         hints.append(f"Another test set of the same size could move values by up to ± {reach}")
     return [f"{said[0].upper()}{said[1:].rstrip('.')}." for said in (first, certain, *hints)][:3]
+
+
+def heat_map_html(result: Result) -> str:
+    """Return the texts of the players, coloured by what they add; empty where they have none."""
+    texts, largest = result.game.texts or (), float(np.nanmax(np.abs(result.values), initial=0.0))
+    grades, shown = result.findings().grades, []
+    for at, text in enumerate(texts):
+        value = float(result.values[at])
+        share = abs(value) / largest if largest > 0 and value == value else 0.0
+        colour = "0,150,136" if value > 0 else "229,57,53"
+        told = f"{result.names()[at]}: {number(value, 3)}, {grades[at]}"
+        style = f"background:rgba({colour},{0.7 * share:.2f});padding:0 0.2em"
+        shown.append(f'<span style="{style}" title="{escape(told)}">{escape(text)}</span>')
+    joined = "<br>".join(shown)
+    return f'<p class="heat" style="margin:0.3em 0;max-width:60em">{joined}</p>' if shown else ""
 
 
 def summary(result: Result, *, terms: bool = True) -> list[str]:

@@ -85,6 +85,8 @@ class Split(NamedTuple):
 class GameFacts:
     """What a game says of itself: `Result.game`."""
 
+    texts: tuple[str, ...] | None = None
+    """The text of each player, where players are texts"""
     unit: str = ""
     """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
     fingerprint: str | None = None

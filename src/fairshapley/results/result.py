@@ -32,7 +32,7 @@ from fairshapley.fairness.levels import (
 )
 from fairshapley.fairness.scores import fidelity
 from fairshapley.results import payouts
-from fairshapley.results.console import overview, summary
+from fairshapley.results.console import heat_map_html, overview, summary
 from fairshapley.results.payouts import Money
 from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.serialising import Stored
@@ -293,7 +293,7 @@ class Result(Stored, Shared):
     def _repr_html_(self) -> str:
         title, *said = summary(self)
         table = names_table_html(*shown_table(self, TOP_ROWS, BOTTOM_ROWS))
-        return block_html(title, table, sentences_html([*said, *self.notes]))
+        return block_html(title, table, heat_map_html(self), sentences_html([*said, *self.notes]))
 
     payout = payouts.payout
 

@@ -48,6 +48,7 @@ def game_facts(game: Game, *, needed: bool) -> RunGame:
         player_names=abilities.player_names(game),
         value_range=abilities.value_range(game),
         identical_players=abilities.identical_players(game),
+        texts=abilities.texts(game) or None,
         unit=abilities.unit(game),
         constant_value=abilities.constant_value(game),
         row_counts=abilities.row_counts(game),

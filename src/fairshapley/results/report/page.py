@@ -20,7 +20,7 @@ from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
 from fairshapley.fairness.certificate import cost_text, rounded_up
 from fairshapley.fairness.scores import lower_fidelity
-from fairshapley.results.console import money
+from fairshapley.results.console import heat_map_html, money
 from fairshapley.results.origin import now
 from fairshapley.results.pairs import pair_sentences
 from fairshapley.results.payouts import Money
@@ -90,6 +90,7 @@ def report_html(
             if result.run.replicates is None
             else another_set(result.run.replicates, delta),
             test_set=both_errors(result, delta),
+            heat=heat_map_html(result),
             pairs=_heat_map(result, table),
             replacing=pair_sentences(result),
             **_payments(result, pool, epsilon1, delta),
