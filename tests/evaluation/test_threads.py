@@ -111,7 +111,7 @@ def test_transient_errors_and_hanging_calls_are_tried_again(is_async):
         return utility(coalition)
 
     engine = fs.ThreadEngine(8, timeout=1, backoff=0.01)
-    result = fs.estimate(game(async_fn if is_async else fn, 6), "exact", engine=engine)
+    result = fs.estimate(game(async_fn if is_async else fn, 6), "exact", engine=engine, verify=0)
     assert result.values == pytest.approx(fs.exact(game(utility, 6)).values)
     assert {len(one): count for one, count in attempts.items()} == {
         size: {3: 3, 5: 2}.get(size, 1) for size in range(7)
@@ -151,7 +151,7 @@ def test_calls_begin_at_the_rate_that_is_allowed():
         starts.append(time.monotonic())
         return utility(coalition)
 
-    fs.estimate(game(fn, 5), "exact", engine=fs.ThreadEngine(16, per_second=100))
+    fs.estimate(game(fn, 5), "exact", engine=fs.ThreadEngine(16, per_second=100), verify=0)
     assert len(starts) == 32
     assert max(starts) - min(starts) >= 31 / 100 - 0.02  # no sooner; a busy machine may be later
 
@@ -219,9 +219,8 @@ def test_a_driver_killed_loses_only_the_calls_in_flight(tmp_path):
         command = [sys.executable, script, log, tmp_path / "j.db", str(kill_after)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == (-signal.SIGKILL if kill_after else 0), done.stderr
-    alone = fs.estimate(
-        game(utility, 12), "adjusted", budget=300, seed=0, engine=fs.SerialEngine(in_flight=8)
-    )
+    engine, method = fs.SerialEngine(in_flight=8), "adjusted"
+    alone = fs.estimate(game(utility, 12), method, budget=300, seed=0, engine=engine, verify=0)
     assert done.stdout.strip() == str(alone.values.tolist())
     calls = Counter(log.read_text().splitlines())
     assert len(calls) == alone.evaluations
@@ -233,7 +232,8 @@ def test_a_run_is_continued_with_the_rounds_that_it_was_begun_with(tmp_path):
     options = {"method": "kernel", "seed": 0, "journal": tmp_path / "j.db"}
     fs.estimate(game(utility), budget=100, engine="threads:16", **options)
     more = fs.resume(tmp_path / "j.db", game(utility), budget=300)
-    whole = fs.estimate(game(utility), "kernel", budget=300, seed=0, engine="threads:16")
+    given = {"budget": 300, "seed": 0, "engine": "threads:16", "verify": 0}
+    whole = fs.estimate(game(utility), "kernel", **given)
     assert more.values.tolist() == whole.values.tolist()
 
 
