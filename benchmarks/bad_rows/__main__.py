@@ -24,13 +24,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("what", choices=["run", "calibration", "audit", "report"])
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--owners", nargs="+", default=[], help="fairshapley, cleanlab, …")
+    parser.add_argument("--seeds", type=int, default=audit.SEEDS, help="of the audit")
     options = parser.parse_args(arguments)
     if options.what == "run":
         runner.run(options.sets, options.owners)
     elif options.what == "calibration":
         calibration.run()
     elif options.what == "audit":
-        audit.write()
+        audit.write(options.seeds)
     report.write()
 
 

@@ -157,9 +157,9 @@ def run(tables: Sequence[str] = tuple(TABLES), seeds: int = SEEDS) -> list[dict[
     ]
 
 
-def write() -> None:
+def write(seeds: int = SEEDS) -> None:
     """Do the audit again, and write its table."""
-    lines = run()
+    lines = run(seeds=seeds)
     with RESULTS.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(lines[0]), lineterminator="\n")
         writer.writeheader()

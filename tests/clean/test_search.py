@@ -52,7 +52,6 @@ def test_planted_labels_are_found_and_put_right(judged):
     likely = found.probability > 0.5
     assert (found.suggestions[likely & hit] == truths[likely & hit]).mean() > 0.9
     assert found.checks.found > 0.8 * found.checks.planted
-    assert found.checks.auc > 0.9
 
 
 def test_probabilities_are_calibrated(judged):
@@ -384,7 +383,8 @@ def test_a_rare_class_does_not_make_the_share_of_wrong_labels_look_known():
     found = fs.suspects(draw.normal(size=(300, 4)), labels)
     assert found.mistakes.upper > 0.3
     assert "how many are wrong is hardly known" in str(found)
-    assert found.checks.auc < 0.65  # no label is made wrong by calling it rare
+    # No label is made wrong by calling it rare, which would be found.
+    assert found.checks.found <= found.checks.by_chance
 
 
 def test_the_range_of_wrong_labels_allows_for_chance():

@@ -325,10 +325,8 @@ def _checked(given: Given, judged: _Judged, share: float | None, seed: int) -> C
 
 def _plant(
     given: Given, rows: IntArray, right: BoolArray, share: float | None, seed: int
-) -> tuple[int, int, int, float, FloatArray]:
+) -> tuple[int, int, int, FloatArray]:
     """Make labels wrong that are probably right, and count how many are found."""
-    from sklearn.metrics import roc_auc_score
-
     rng, codes = side_generator(seed, "planted"), given.codes[rows].copy()
     # A label that hardly any row has would be found at once, and nobody makes such mistakes.
     usual = np.flatnonzero(np.bincount(codes) >= FOLDS)
@@ -346,4 +344,4 @@ def _plant(
     tenths = np.array([[suspect[part].mean(), wrong[part].mean()] for part in parts])
     by_chance = int(hypergeom.ppf(CHANCE, len(candidates), planted, planted))
     found = int(wrong[order[:planted]].sum())
-    return planted, found, by_chance, float(roc_auc_score(wrong, suspect)), tenths
+    return planted, found, by_chance, tenths

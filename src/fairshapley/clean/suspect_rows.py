@@ -46,6 +46,8 @@ FOUND = (
 IN_BRIEF = FOUND[:5]
 # Longer texts from the data are cut on pages and terminals; rows in a notebook.
 LONGEST, FEW = 40, 10
+# Rows on a page, and bars of its histogram.
+MOST_SHOWN, BARS = 200, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,6 @@ class Checks:
     """How many of these are among as many first suspects, of rows that were not likely before"""
     by_chance: int
     """How many a random order finds at most, in 99 of 100 cases"""
-    auc: float
-    """The probability that one of these is more suspect than another row"""
     tenths: FloatArray
     """(10, 2): the mean probability of a tenth of these rows, and the share that was planted"""
 
@@ -350,10 +350,23 @@ class Suspects:
         by
             A column whose categories get a table.
         """
-        from fairshapley.clean.web_page import suspects_page
+        from fairshapley.results.report.page import environment, source
 
         target = as_path(path)
-        write_whole(target, suspects_page(self, title, rows, by).encode("utf-8"))
+        judged = self.probability[~np.isnan(self.probability)]
+        facts: dict[str, Any] = {
+            "title": title,
+            "sentences": self.sentences(rows),
+            "bars": np.histogram(judged, BARS, (0, 1))[0].tolist(),
+            "tenths": [] if self.checks is None else self.checks.tenths.tolist(),
+            "suspects": self.shown(MOST_SHOWN),
+            "sources": None if by is None else as_lines(self.by(by, rows)),
+            "models": as_lines({"model": [*self.weights], "weight": [*self.weights.values()]}),
+            "style": source("style.css"),
+        }
+        # The template escapes everything from the data.
+        page = environment().get_template("suspects.html").render(facts)
+        write_whole(target, page.encode("utf-8"))
         return target
 
     def shown(self, most: int, names: Sequence[str] = FOUND) -> tuple[list[str], list[list[str]]]:
