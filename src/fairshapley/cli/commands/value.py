@@ -48,7 +48,7 @@ def value_table(
     made = load_game(data)
     if why := too_many_rows(data, run, made.game):
         run = replace(run, method=KNN)
-        show_notes(SHORTER_ROWS[1:], verbose=not output.quiet)
+        show_notes((why, *SHORTER_ROWS[1:]), verbose=not output.quiet)
     if run.method in (KNN, LOO):
         result = computed(made, data, run, verbose=output.verbose, why=why)
         finish_run(result, output, labels=made.labels, title=title)
