@@ -419,7 +419,7 @@ def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
         return each
     draw = side_generator(0, "forecast")
     largest = max(1, min(LARGEST_BATCH, BATCH_BYTES // (9 * n_players)))
-    size, spent = 1, 0.0
+    size, spent = min(abilities.batch_size(game), largest), 0.0
     with evaluating(game, game_facts(game, needed=False)) as evaluator:
         while spent < MEASURED_SECONDS:
             shares = draw.random((size, 1))
