@@ -136,9 +136,9 @@ def explain(
            [ 3., -2.]])
     >>> print(found)
     values of 2 players for the predictions of 2 rows, exact
+    mean |value| over the rows: x0 3, x1 2
     row 0: 0 = 1 on average, x0 -3, x1 +2
     row 1: 2 = 1 on average, x0 +3, x1 -2
-    mean |value| over the rows: x0 3, x1 2
     """
     started = time.monotonic()
     if until is not None and not isinstance(until, Fair):

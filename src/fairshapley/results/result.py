@@ -64,6 +64,7 @@ class Result(Stored, Shared):
     Shapley values of 2 players, exact
       1  +3
       0  +2
+    All values are exact.
     4 evaluations; seed ...; stopped: every coalition was evaluated: the values are exact
     """
 

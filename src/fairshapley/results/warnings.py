@@ -52,7 +52,7 @@ def baseline_warning(result: Result) -> str:
         )
     return (
         f"a constant prediction alone is worth {constant}, and explains {100 * share:.0f} % of "
-        f"v(N) − v(∅): that much is paid for what nobody’s data are needed for. Leave the utility "
+        f"v(N) − v(∅): nobody’s data earned that share. Leave the utility "
         f"of no rows to the default, {constant}, to value what the data add"
     )
 

@@ -72,7 +72,7 @@ class TabularGame:
 
         Examples
         --------
-        >>> rows = {"x": [1.0, 2.0, 3.0, 4.0], "price": [10.0, 20.0, 30.0, 40.0]}
+        >>> rows = {"x": [1.0, 2.0, 3.0, 4.0], "price": [1.5, 2.5, 3.5, 4.5]}
         >>> table_game(rows, "price", test=rows, metric="mae", model="ridge").xi > 0.001
         True
         """
