@@ -40,6 +40,7 @@ def outside() -> dict[str, str]:
     ('index.md', 'benchmarks/RESULTS.md')
     """
     found = [*ROOT.glob("benchmarks/**/RESULTS.md"), *ROOT.glob("benchmarks/**/*.png")]
+    found += ROOT.glob("benchmarks/explain/*.csv")  # pages link to them
     paths = [path.relative_to(ROOT).as_posix() for path in found]
     return TOP | {path: path for path in sorted(paths)}
 

@@ -7,10 +7,12 @@ from inspect import ismodule
 
 import pytest
 import yaml
+from selenium.webdriver.support.ui import WebDriverWait
 
 import fairshapley as fs
 import fairshapley.testing
 from tests.docs.pages import ROOT, anchors, links, name_of, pages
+from tests.results.report.browser import Browser, missing
 
 CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 NOT_IN_NAV = "docs/paper/results/"
@@ -120,14 +122,19 @@ def test_no_fonts_and_no_scripts_from_elsewhere():
     assert not any("//" in str(CONFIG.get(name)) for name in ("extra_css", "extra_javascript"))
 
 
-@pytest.mark.full
-def test_the_site_is_built_without_warnings_and_fetches_nothing(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
-    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path), strict=True)
-    build(config)  # raises Abort when there are warnings
-    written = sorted(tmp_path.rglob("*.html"))
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder  # raises Abort when there are warnings
+
+
+@pytest.mark.full
+def test_the_site_fetches_nothing(site):
+    written = sorted(site.rglob("*.html"))
     assert len(written) >= len(navigation(CONFIG["nav"]))
     for page in written:
         sources = Sources()
@@ -135,5 +142,43 @@ def test_the_site_is_built_without_warnings_and_fetches_nothing(tmp_path):
         assert sources.found, page
         away = [one for one in sources.found if one and one.startswith(("http", "//"))]
         assert not away, (page, away)
-    for sheet in tmp_path.rglob("*.css"):
+    for sheet in site.rglob("*.css"):
         assert not re.findall(r"(?:url\(|@import )[\"']?(?:http|//)", sheet.read_text("utf-8"))
+
+
+@pytest.mark.full
+@pytest.mark.skipif(bool(missing()), reason=missing())
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_at_the_right(site, width):
+    browser = Browser()
+    try:
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.command("Emulation.setDeviceMetricsOverride", **size)
+        for page in navigation(CONFIG["nav"]):
+            place = page.removesuffix("README.md") + "index.md" if "README" in page else page
+            browser.driver.get((site / place).with_suffix(".html").as_uri())
+            wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, page
+    finally:
+        browser.close()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_search_works_from_the_disk_and_code_can_be_copied(site):
+    browser = Browser()
+    try:
+        driver = browser.driver
+        driver.get((site / "snippets.html").as_uri())
+        field = driver.find_element("css selector", "input.md-search__input")
+        driver.execute_script("arguments[0].focus()", field)
+        field.send_keys("payout")
+        found = WebDriverWait(driver, 60).until(
+            lambda _: driver.find_elements("css selector", ".md-search-result__item a")
+        )
+        assert any("payouts.html" in one.get_attribute("href") for one in found)
+        assert driver.find_elements(
+            "css selector", "button[data-clipboard-target], .md-code__button"
+        )
+    finally:
+        browser.close()

@@ -388,8 +388,8 @@ class SerialEngine(Engine):
         per chunk) and the memory (32 MiB of masks).
     in_flight
         The least that a round holds: 32 gives the bits of "threads:32".
-    retries, backoff, transient
-        What is done about calls that fail, see `ThreadEngine`.
+    **retrying
+        What is done about calls that fail: `retries`, `backoff`, `transient`, see `ThreadEngine`.
 
     Examples
     --------
