@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fairshapley import __version__
 from fairshapley.cli.commands.clean import clean_table
 from fairshapley.cli.commands.compare import compare_methods
 from fairshapley.cli.commands.demo import show_demo
@@ -44,28 +45,20 @@ What is each row, supplier or feature worth to a model, and how sure is that?
 fairshapley --help lists all commands, fairshapley value --help all options."""
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from fairshapley import __version__
-
-        typer.echo(f"fairshapley {__version__}")
-        raise typer.Exit
-
-
 @app.callback(invoke_without_command=True)
 def main(
     ctx: typer.Context,
-    version: Annotated[  # noqa: ARG001 - shown by its callback
-        bool,
-        typer.Option(
-            "--version", is_eager=True, callback=_show_version, help="Print the version, and exit."
-        ),
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and exit.")
     ] = False,
     debug: Annotated[  # noqa: ARG001 - taken out of the line before
         bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:
     """Values of data points, and how fair the numbers are."""
+    if version:
+        emit(f"fairshapley {__version__}")
+        raise typer.Exit
     if ctx.invoked_subcommand is None:
         emit(THE_WAY)
 

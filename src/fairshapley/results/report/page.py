@@ -65,6 +65,10 @@ def report_html(
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     drawn = charts(result, table, epsilon1, delta)
     scripts = [_plotly(), *(source(name) for name in ("common.js", "table.js", "charts.js"))]
+    distinct = sorted(set(table.labels or ()))
+    data = json.dumps(_data(result, table, drawn), allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":  # no text inside can end the script
+        data = data.replace(letter, f"\\u{ord(letter):04x}")
     page: str = (
         environment()
         .get_template("page.html")
@@ -77,7 +81,7 @@ def report_html(
             marks=page_marks(result_digest(original)),
             style=source("style.css"),
             scripts=scripts,
-            data=_embedded(_data(result, table, drawn)),
+            data=data,
             written=written,
             findings=findings,
             asked=asked,
@@ -95,7 +99,7 @@ def report_html(
             replacing=pair_sentences(result),
             **_payments(result, pool, epsilon1, delta),
             gains=[part.endpoints[1] - part.endpoints[0] for part in result.run.parts],
-            label_choice=_label_choice(table),
+            label_choice=distinct if 1 < len(distinct) <= MOST_LABELS else [],
             limits=limits_text(result.run.limits),
             snippet=snippet(original),
             epsilon1=epsilon1,
@@ -171,14 +175,6 @@ def policy(scripts: Iterable[str]) -> str:
     )
 
 
-def _embedded(data: dict[str, Any]) -> str:
-    """JSON that no text inside can end: ASCII only, and without <, > and &."""
-    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
-
-
 def _plain(value: Any) -> Any:
     """Rounded numbers for JSON; null for NaN, a word for what is infinite."""
     if isinstance(value, np.ndarray):
@@ -220,8 +216,3 @@ def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[s
     }
     plain: dict[str, Any] = _plain(data)
     return plain
-
-
-def _label_choice(table: PlayerTable) -> list[str]:
-    distinct = sorted(set(table.labels)) if table.labels is not None else []
-    return distinct if 1 < len(distinct) <= MOST_LABELS else []

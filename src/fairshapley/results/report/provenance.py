@@ -80,7 +80,7 @@ def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
     """The expression for an estimator, and lines that it needs before."""
     try:
         found = estimators.from_configuration(configuration)
-        where = "fs" if hasattr(fairshapley, type(found).__name__) else "fs.estimators"
+        where = "fs" if type(found).__name__ in fairshapley.__all__ else "fs.estimators"
         return f"{where}.{found}", []
     except (FairShapleyError, TypeError, ValueError):
         name = ascii(str(configuration.get("name")))
