@@ -147,3 +147,14 @@ def test_the_shell_writes_letters(tmp_path, monkeypatch):
     assert (
         "cannot write into file" in run("payout", "v.json", "--pool", 9, "--letters", "file").stderr
     )
+
+
+def test_a_report_has_remarks_at_the_player(tmp_path):
+    from fairshapley.results.records import Remark
+    from fairshapley.results.serialising import with_fields
+
+    result = fs.exact(fs.games.Additive([3.0, 1.0]))
+    result = with_fields(result, remarks=(Remark(1, "9 rows, of which 1 is distinct"),))
+    page = result.report(tmp_path / "page.html").read_text("utf-8")
+    assert '"found":["","9 rows, of which 1 is distinct"]' in page
+    assert page.count("9 rows, of which 1 is distinct") >= 3  # warning, table, data of the table

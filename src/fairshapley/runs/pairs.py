@@ -25,7 +25,7 @@ from fairshapley.randomness import root_seed, side_generator
 # With more players the pairs are too many to be told apart, and to be looked at.
 MOST_PLAYERS = 40
 # A process takes so many coalitions, and its parameters are searched on so many of them.
-MOST_COALITIONS, SEARCHED, STEPS = 1500, 256, 40
+MOST_COALITIONS, SEARCHED, STEPS = 1000, 256, 40
 # Fewer coalitions for each player say nothing of pairs.
 LEAST_PER_PLAYER = 4
 # The variance of the utilities of nobody and of everybody, in that of the others: they may be

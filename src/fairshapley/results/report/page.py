@@ -208,6 +208,7 @@ def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[s
         "sign": table.signs,
         "group": table.group_numbers(),
         "null": table.nulls.astype(np.int64),
+        "found": list(table.found),
     }
     data = {
         "players": columns,

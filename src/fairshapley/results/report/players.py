@@ -109,6 +109,13 @@ class PlayerTable:
         """The players from the highest value to the lowest, those without one last."""
         return np.argsort(-self.result.values, kind="stable")
 
+    @cached_property
+    def found(self) -> tuple[str, ...]:
+        """What was found in the data of each player; empty for most."""
+        said = self.result.game.remarks
+        players = range(len(self.names))
+        return tuple("; ".join(one.text for one in said if one.player == at) for at in players)
+
     def group_numbers(self) -> IntArray:
         """The number of each player's group of identical players, −1 without one."""
         numbers = np.full(len(self.names), -1)

@@ -104,6 +104,7 @@
     if (players.sign[at] < 0) made.push(badge("below zero", "negative"));
     if (players.group[at] >= 0) made.push(badge(`identical, group ${players.group[at] + 1}`, "duplicate"));
     if (players.null[at]) made.push(badge("near zero", "null"));
+    if (players.found[at]) made.push(badge(players.found[at], "duplicate"));
     return made;
   }
 
