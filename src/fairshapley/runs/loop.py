@@ -185,8 +185,10 @@ class Allowance:
         if not self.budget.rungs or self.budget.seconds is None or self.most is None:
             return False
         _, following = rungs(self.most)
-        needed = (time.monotonic() - self.started) * following
-        if not first and needed > self.budget.seconds * self.evaluator.tally.evaluations:
+        # So many coalitions take as long as one: the first rounds, which are small, seem slow.
+        least = abilities.batch_size(self.evaluator.game)
+        needed = (time.monotonic() - self.started) * (following + least)
+        if not first and needed > self.budget.seconds * (self.evaluator.tally.evaluations + least):
             return False
         self.most = following
         return True
