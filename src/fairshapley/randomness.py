@@ -76,7 +76,7 @@ def draw_seeds(seed: int, numbers: IntArray) -> NDArray[np.uint32]:
 def side_generator(seed: int, purpose: str) -> np.random.Generator:
     """A generator for what is not a round (e.g. which journalled values to verify).
 
-    Its streams never meet those of the rounds: their keys have another length.
+    Its streams never meet the rounds' streams: their keys have another length.
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(0, *purpose.encode()))
     return np.random.Generator(np.random.PCG64(sequence))

@@ -82,7 +82,7 @@ class OwenValue(Semivalue):
         return OwenValue(tuple(self.unions[player] for player in players))
 
     def alike(self, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of identical players that have one value: those of one union."""
+        """Return the pairs of identical players that have one value: both in one union."""
         return tuple(pair for pair in pairs if self.unions[pair[0]] == self.unions[pair[1]])
 
     def ranks(self, rng: np.random.Generator, rows: int) -> IntArray:

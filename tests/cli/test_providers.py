@@ -197,6 +197,6 @@ def test_features_that_follow_from_others_do_not_make_all_volumes_zero(tmp_path,
         for at in range(60)
     ]
     (tmp_path / "rows.csv").write_text("who,z,one,two\n" + "\n".join(lines) + "\n")
-    done = run(*VOLUME, "--json")
+    done = run(*VOLUME, "--json", "--verbose")
     assert min(values(done)[0]) > 1
     assert "left out, since they follow from the others: \"two = 'y'\"" in done.stderr

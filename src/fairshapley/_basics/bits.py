@@ -116,7 +116,7 @@ def from_keys(given: Sequence[bytes], n_players: int) -> BoolArray:
 
 
 def joined(given: Sequence[bytes], n_bytes: int) -> ByteArray:
-    r"""Return keys of so many bytes as rows of bits.
+    r"""Return keys of `n_bytes` bytes as rows of bits.
 
     Examples
     --------

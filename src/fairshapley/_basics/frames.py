@@ -24,7 +24,7 @@ KINDS = ("pandas", "polars", "pyarrow", "datasets", "dict")
 def read_frame(data: Any) -> Any:
     """Data as scikit-learn takes them.
 
-    A data set of Hugging Face becomes a frame of pandas, a query (a lazy frame) the rows it gives;
+    A Hugging Face dataset becomes a pandas DataFrame, a query (a lazy frame) the rows it gives;
     everything else stays as it is.
 
     Examples
@@ -43,7 +43,7 @@ def read_frame(data: Any) -> Any:
 
 
 def pandas_frame(data: Any) -> Any:
-    """Data as they are, but every kind of table as a frame of pandas."""
+    """Data as they are, but every kind of table as a pandas DataFrame."""
     found = read_frame(data)
     if _has_index(found) or not is_frame(found):
         return found
@@ -52,7 +52,7 @@ def pandas_frame(data: Any) -> Any:
 
 
 def is_dataset(data: Any) -> bool:
-    """Whether data are a data set of Hugging Face; an InputError for several, or for a stream."""
+    """Whether data are a Hugging Face dataset; an InputError for several, or for a stream."""
     kind = type(data)
     if kind.__module__.partition(".")[0] != "datasets" or "Dataset" not in kind.__name__:
         return False
@@ -62,7 +62,7 @@ def is_dataset(data: Any) -> bool:
 
 
 def is_frame(data: object) -> bool:
-    """Whether data are a frame of pandas or polars, or a table of Arrow.
+    """Whether data are a pandas or polars DataFrame, or an Arrow table.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def is_frame(data: object) -> bool:
 
 
 def column_names(frame: Any) -> list[Any]:
-    """The names of the columns; those of pandas need not be texts."""
+    """The names of the columns; in pandas they need not be texts."""
     return list(frame.columns if _has_index(frame) else _known(frame).columns)
 
 

@@ -178,7 +178,7 @@ def _forests(n_rows: int, rng: np.random.Generator, *, ordered: bool) -> dict[st
 
 
 def _of_ranges(level: FloatArray, targets: FloatArray, ends: FloatArray) -> FloatArray:
-    """Return the probability of each range, where errors are as large as those of all rows."""
+    """Return the probability of each range, where errors are as large as over all rows."""
     level = np.nan_to_num(level)
     errors = np.sort(targets - level)
     below = np.searchsorted(errors, ends - level[:, None]) / len(errors)

@@ -169,7 +169,7 @@ def _without_source(given: Given, seed: int) -> Given:
 
 
 def _category_columns(given: Given) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the columns of texts, and those of whole numbers if there are few, as texts."""
+    """Yield the columns of texts, and columns of few whole numbers, as texts."""
     kinds: dict[str, str] = {}
     for name in dict.fromkeys(given.owners.tolist()):
         column = given.table[name]

@@ -1,4 +1,4 @@
-"""Categories whose labels do not follow the features as those of all other rows do."""
+"""Categories whose labels follow the features in another way than in all other rows."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ class RunOptions(ValueOptions):
     )
     engine: Engine = None
     marginals: int | None = advanced(
-        None, "The most marginal contributions, as the paper counts; for methods with such."
+        None, "The most marginal contributions, as the paper counts; for methods that average them."
     )
     price: float | None = advanced(
         None, "What an evaluation costs; plan, result and report then speak of money too."

@@ -95,7 +95,7 @@ def curve(
     """Return the utility as players join or leave in the order of their values.
 
     The usual test of data values (`fig:add-remove` of the paper): adding the best first should
-    raise the utility early, removing the best first should lower it early. Of equal values the
+    raise the utility early, removing the best first should lower it early. Among equal values the
     lower player number comes first.
 
     Parameters

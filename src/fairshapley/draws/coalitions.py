@@ -43,7 +43,7 @@ class DivisibleDraw(Draw, Protocol):
     """A draw whose first part is a round too: the budget may end within it."""
 
     def cut(self, coalitions: int) -> DivisibleDraw | None:
-        """Return whole units with at most so many coalitions; None if not even one unit fits."""
+        """Return whole units up to a number of coalitions; None if not even one unit fits."""
         ...
 
 
@@ -63,7 +63,7 @@ class Walks:
     """How many consecutive walks belong together"""
 
     def cut(self, coalitions: int) -> Self | None:
-        """Return the first groups of walks, with at most so many coalitions.
+        """Return the first groups of walks, up to a number of coalitions.
 
         Examples
         --------
@@ -144,7 +144,7 @@ class SingleMarginals:
     unit_length: ClassVar[int] = 2
 
     def cut(self, coalitions: int) -> Self | None:
-        """Return the first groups of marginals, with at most so many coalitions."""
+        """Return the first groups of marginals, up to a number of coalitions."""
         count = coalitions // (2 * self.group) * self.group
         if count < 1:
             return None
@@ -236,7 +236,7 @@ class FreshCoalitions(ListedCoalitions):
     """Listed coalitions that were drawn at random: the first of them are a round too."""
 
     def cut(self, coalitions: int) -> Self | None:
-        """Return the first units, with at most so many coalitions."""
+        """Return the first units, up to a number of coalitions."""
         count = coalitions // self.unit_length * self.unit_length
         return replace(self, packed=self.packed[:count]) if count > 0 else None
 
@@ -273,7 +273,7 @@ class Neighbourhoods:
     """How many consecutive centres belong together"""
 
     def cut(self, coalitions: int) -> Self | None:
-        """Return the first groups of centres, with at most so many coalitions."""
+        """Return the first groups of centres, up to a number of coalitions."""
         centres = coalitions // (self.unit_length * self.group) * self.group
         return replace(self, centres=self.centres[:centres]) if centres > 0 else None
 

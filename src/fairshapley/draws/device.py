@@ -137,7 +137,7 @@ class DeviceUnits:
         return int(self.units.shape[1]) * (2 if self.paired else 1)
 
     def cut(self, coalitions: int) -> DeviceUnits | None:
-        """Return the first units, with at most so many coalitions."""
+        """Return the first units, up to a number of coalitions."""
         count = coalitions // (2 if self.paired else 1)
         if not count:
             return None

@@ -1,6 +1,6 @@
 """Chunks on their way through an engine: several at a time, and what is done when one is lost.
 
-A worker that dies takes its chunk with it, in a pool of processes those of its neighbours too.
+A worker that dies takes its chunk with it, in a pool of processes its neighbours' chunks too.
 Such a chunk is tried again alone; one that is lost alone is halved until the coalition is found
 that ends its worker. A chunk whose error is transient is tried again after a
 pause. So every chunk ends as utilities or as an error, and what is computed twice is paid twice.

@@ -97,7 +97,7 @@ class Attributions:
             endpoints=None,
             xi=float(sizes.mean()),
             stopped=f"the mean |value| over {len(sizes)} rows",
-            notes=(*first.notes, "means of |value|: their errors include those of the rows"),
+            notes=(*first.notes, "means of |value|: their errors include the choice of the rows"),
         )
 
     def plot(

@@ -270,7 +270,7 @@ class _Request:
     """Evaluations for each player where no budget says how many"""
 
     def explained(self, progress: bool | None) -> Iterator[tuple[IntArray, RowValues, Limits]]:
-        """Explain block after block of rows, given by their places among those of the request."""
+        """Explain block after block of rows, given by their places in the request."""
         counts = self.subject.counts[self.rows]
         if isinstance(self.subject, FeatureGame):
             closed = closed_form(self.subject, self.rows, self.outputs)
@@ -360,7 +360,7 @@ class _Request:
         return tuple(results)
 
     def gathered(self, results: dict[int, tuple[Result, ...]], *, complete: bool) -> Attributions:
-        """Return the results of rows, by their place among those of the request, as arrays."""
+        """Return the results of rows, by their places in the request, as arrays."""
         if not results:
             raise KeyboardInterrupt  # it came before any row had values
         subject, places = self.subject, np.array(sorted(results))

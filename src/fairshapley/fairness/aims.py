@@ -58,7 +58,7 @@ class Aim:
             )
 
     def check_players(self, n_players: int) -> None:
-        """An InputError when there is nothing to decide among so many players."""
+        """Raise InputError when there is nothing to decide among `n_players` players."""
         k = self.top or self.bottom
         if k is not None and k >= n_players:
             raise InputError(

@@ -97,7 +97,7 @@ class Evidence:
         return np.square(self.standard_errors)
 
     def scaled(self, factor: float, power: float = 1.0) -> Evidence:
-        """As it is predicted to be with so many times the contributions.
+        """The evidence predicted for a multiple of the contributions.
 
         Variances shrink with the power of their number: 1 for plain averages, more for a method
         that learns as it goes.

@@ -96,7 +96,7 @@ class Findings:
         who = f" ({found.all_named(below, NAMED)})" if below else ""
         said = [f"{int((signs > 0).sum()):,} values are positive", f"{len(below):,} negative{who}"]
         if unknown := int((signs == 0).sum()):
-            said.append(f"the signs of {unknown:,} are not known")
+            said = [*said, f"{unknown:,} of unknown sign"] if signs.any() else ["no sign is known"]
         said.append(f"the highest is {self._candidates(self.decisions.top(1).candidates)}")
         chance = f"With a probability of at least {1 - self.certificate.delta:.6g}"
         return f"{chance}, {', '.join(said)}."

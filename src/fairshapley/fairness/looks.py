@@ -30,7 +30,7 @@ def planned_look(number: int, n_players: int) -> int:
 
 
 def spent_share(evaluations: int, n_players: int) -> float:
-    """The share of δ that planned looks have used up after so many evaluations.
+    """The share of δ that planned looks have used up after a number of evaluations.
 
     Examples
     --------

@@ -38,7 +38,7 @@ DOMINANT = 0.5
 
 
 def all_equal(evidence: Evidence) -> BoolArray:
-    """The players whose contributions were all equal, which tells nothing of their spread."""
+    """The players whose contributions were all equal, so that their spread is unknown."""
     unknown = np.zeros(evidence.n_players, dtype=bool)
     if evidence.extremes is not None and not evidence.exact:
         unknown = evidence.extremes == 0

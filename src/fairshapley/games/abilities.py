@@ -39,7 +39,7 @@ class Abilities(Protocol):
     fingerprint: str
     """A text that identifies what the game computes, see `fairshapley.games.fingerprint`"""
     random: bool
-    """Whether each call gives a new draw; values are then those of the expected utility"""
+    """Whether each call gives a new draw; values then belong to the expected utility"""
     draw: Callable[[BoolArray, IntArray], FloatArray]
     """One draw for each coalition and seed, of a random game that can be repeated"""
     same_seed: bool

@@ -48,7 +48,7 @@ def check_n_players(n_players: int) -> int:
 
 
 def real_numbers(values: Any, what: str, error: type[InputError] = InputError) -> FloatArray:
-    """A new array of floats, from an array, a data frame, a sparse matrix or a tensor.
+    """A new array of floats, from an array, a DataFrame, a sparse matrix or a tensor.
 
     Text, dates and complex numbers are refused with an error that names `what`.
 

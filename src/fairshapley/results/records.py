@@ -140,7 +140,7 @@ class RunFacts:
     inputs: tuple[InputFile, ...] = ()
     """The files that the command line read, with their hashes"""
     versions: dict[str, str] = field(default_factory=dict)
-    """Of Python, of the packages that the values depend on, and the type of the machine"""
+    """Versions of Python and of the packages behind the values, and the type of the machine"""
     journal_digest: str | None = None
     """The SHA-256 of the journal's file when the run ended; None without a journal"""
     history: tuple[Checkpoint, ...] = ()

@@ -177,7 +177,7 @@ class Rule(ABC):
         return False
 
     def check_players(self, n_players: int) -> None:
-        """An InputError when the rule makes no sense for so many players."""
+        """Raise InputError when the rule makes no sense for `n_players` players."""
         return
 
     def looks_now(self, snapshot: Snapshot) -> bool:

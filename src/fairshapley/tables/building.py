@@ -152,8 +152,9 @@ def table_game(
     Parameters
     ----------
     train
-        The rows to be valued: a table of Arrow, a frame of pandas (a named index names the rows)
-        or polars, a Hugging Face dataset, columns by name, an array (columns x0, x1, …), or the
+        The rows to be valued: an Arrow table, a pandas DataFrame (a named index names the rows), a
+        polars DataFrame, a Hugging Face dataset, columns by name, an array (columns x0, x1, …), or
+        the
         path of a file, see `read_table`.
     target
         The column to be predicted.

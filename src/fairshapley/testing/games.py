@@ -25,8 +25,8 @@ def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
     It must answer a batch with one finite number per coalition (none for an empty batch), give
     the same utility for the same coalition whatever the batch around it, leave the masks as they
     are, stay inside its `value_range`, tell no declared `identical_players` apart, and have a
-    fingerprint that use does not change. Of a random game the same seed must give the same utility,
-    and some two draws must differ.
+    fingerprint that use does not change. With a random game the same seed must give the same
+    utility, and two draws must differ.
 
     Parameters
     ----------

@@ -28,7 +28,9 @@ def compare_methods(
     ),
     repeats: int = run_option(20, "Runs of each method, each with its own seed."),
     truth: Path | None = run_option(
-        None, "A result (.json) with the true values; those of 16 players are computed.", "FILE"
+        None,
+        "A result (.json) with the true values; they are computed for up to 16 players.",
+        "FILE",
     ),
     epsilon1: float = run_option(0.5, "ε1 of the certificates.", "E"),
     delta: Delta = 0.1,

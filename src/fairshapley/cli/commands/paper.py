@@ -39,7 +39,7 @@ def list_experiments() -> None:
 @grouped
 def run_experiment(
     name: str = argument(..., "A name or label as `paper list` gives it."),
-    trials: int | None = option(None, "By default as many as in the paper.", "N", min=1),
+    trials: int | None = option(None, "By default the number in the paper.", "N", min=1),
     quick: bool = option(False, "Small settings: within two minutes.", name="--quick"),
     out: Path = option(Path("paper-results"), "The folder for tables and figures.", "DIR"),
     engine: Engine = None,

@@ -72,7 +72,7 @@ class Fitted:
     start: int
     stop: int
     folds: IntArray
-    """Of the units that they were fitted to"""
+    """Taken over the units that they were fitted to"""
     values: FloatArray
     """E[x_i(g)] of each fold's proxy and of the one that saw all"""
     remark: str = ""

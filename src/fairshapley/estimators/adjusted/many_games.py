@@ -1,11 +1,11 @@
 """Many games on the same coalitions: one draw, one process, and matrices in place of loops.
 
-The rows of a data set, explained by one model, are games of the same players. All are asked for
+The rows of a dataset, explained by one model, are games of the same players. All are asked for
 the same coalitions, so that what depends on the coalitions alone (the covariance of a Gaussian
 process, its inverse, the values of its kernel functions) is computed once for all of them, and the
 parameters of the process are learnt from all together.
 
-The values are unbiased as those of the regression-adjusted estimator are. With u(S) = (v(S) −
+The values are unbiased, as with the regression-adjusted estimator. With u(S) = (v(S) −
 v(N ∖ S))/2, a unit S_t drawn with probability p_t contributes
 
     y_t = φ(g₋ₜ) + x_t·(u(S_t) − g₋ₜ(S_t))/p_t,

@@ -48,7 +48,7 @@ class PoolEngine(Engine, ABC):
 
     @abstractmethod
     def places(self) -> tuple[int, str]:
-        """How many chunks are computed at a time, and what is missing while it is none.
+        """How many chunks are computed at a time, and why none can be.
 
         An EngineError when the cluster is gone.
         """

@@ -70,7 +70,7 @@ class DataGame:
     model
         The model; it need not be fitted.
     train
-        The rows to be valued, a pair (X, y): arrays, a data frame, a sparse matrix, or texts. Whole
+        The rows to be valued, a pair (X, y): arrays, a DataFrame, a sparse matrix, or texts. Whole
         data sets are the players when they come by name, ``{"north": (X, y), …}``. A triple
         (X, y, w) has weights that `fit` is given.
     test

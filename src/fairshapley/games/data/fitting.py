@@ -357,7 +357,7 @@ def weight_parameter(model: Any) -> str:
 
 
 def _indices(labels: Any, classes: Any) -> IntArray:
-    """The place of each label among the sorted classes, −1 for what is none of them."""
+    """The place of each label among the sorted classes, −1 for labels outside them."""
     predicted = np.asarray(labels).reshape(-1)
     places = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
     return np.where(classes[places] == predicted, places, -1)

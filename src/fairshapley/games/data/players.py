@@ -30,7 +30,7 @@ MAX_PAIRS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class PlayerRows:
-    """All training rows: those of the players, then those that are always there."""
+    """All training rows: first the players' rows, then the rows that are always there."""
 
     rows: Rows
     owner: IntArray
@@ -99,7 +99,7 @@ def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[
 
 
 def _points(rows: Rows) -> tuple[IntArray, tuple[str, ...] | None]:
-    """One player for each row, with the names of a data frame's index where they are unique."""
+    """One player for each row, named by a DataFrame's index where it is unique."""
     return np.arange(len(rows)), index_of(rows.X)
 
 
@@ -122,7 +122,7 @@ def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
 
 
 def _data_sets(parts: Mapping[Any, Any]) -> tuple[Rows, IntArray, tuple[str, ...]]:
-    """One player for each data set, in the order given."""
+    """One player for each dataset, in the order given."""
     if not parts:
         raise InputError("train has no data sets: give at least one, {name: (X, y), …}")
     names = [str(name) for name in parts]

@@ -26,7 +26,7 @@ class Rows:
     """Features and targets, one row each."""
 
     X: Any
-    """An array, a data frame or a sparse matrix in CSR form; an array of texts has one axis"""
+    """An array, a DataFrame or a sparse matrix in CSR form; an array of texts has one axis"""
     y: NDArray[Any]
     weights: FloatArray | None = None
     """How much each row counts; None counts all alike"""

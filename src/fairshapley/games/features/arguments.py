@@ -76,7 +76,7 @@ def choose_background(
     else:
         size = len(data) if kind == "mean" else min(DEFAULT_BACKGROUND, len(data))
         if background is not None:
-            remedy = "give rows like those of X, or how many of them to draw"
+            remedy = "give rows like X, or how many of them to draw"
             size = checks.whole("background", background, most=len(data), remedy=remedy)
         if size < len(data):
             origin = " drawn from X"

@@ -75,7 +75,7 @@ class Predictor:
     Parameters
     ----------
     function
-        Takes an array or a data frame, gives one number or a vector of them for each row.
+        Takes an array or a DataFrame, gives one number or a vector of them for each row.
     table
         Some rows to try it on.
     max_rows

@@ -51,12 +51,12 @@ class FeatureGame:
     Parameters
     ----------
     predict
-        A function of a 2-d array or data frame that gives a number, or one for each output, for
+        A function of a 2-d array or DataFrame that gives a number, or one for each output, for
         every row (``model.predict_proba``); a fitted scikit-learn model, of which the first of
         predict_proba, decision_function and predict is taken; or a torch module. It must always
         give the same answer for a row, whatever the rows beside it.
     X
-        The rows, as a 2-d array or a data frame; predict is handed the same kind, with the same
+        The rows, as a 2-d array or a DataFrame; predict is handed the same kind, with the same
         dtypes and columns. A sparse matrix is made dense.
     kind
         What stands in for absent features. "marginal" (interventional): the background rows,

@@ -1,4 +1,4 @@
-"""Rows of features, as an array or a data frame, mixed column by column for a prediction."""
+"""Rows of features, as an array or a DataFrame, mixed column by column for a prediction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Table:
     Parameters
     ----------
     rows
-        A 2-d array, or a data frame of pandas.
+        A 2-d array, or a pandas DataFrame.
     labels
         The names of the columns.
     place
@@ -37,7 +37,7 @@ class Table:
     ) -> None:
         self.rows, self.labels, self._place = rows, tuple(labels), place or {}
         self.is_frame = hasattr(rows, "iloc")
-        columns = "a data frame with the columns of X"
+        columns = "a DataFrame with the columns of X"
         self.kind = columns if self.is_frame else f"an array of {rows.dtype}"
         """What predict is handed, in words"""
         self._tensor: Any = None
@@ -187,7 +187,7 @@ def as_table(data: Any, what: str, feature_names: Sequence[str] | None) -> Table
             labels = checks.different_names("feature_names", feature_names, len(labels))
         return Table(rows, labels)
     if feature_names is not None:
-        raise InputError("a data frame has its own column names: leave feature_names out")
+        raise InputError("a DataFrame has its own column names: leave feature_names out")
     twice = rows.columns[rows.columns.duplicated()]
     if len(twice):
         raise InputError(f"{what} has the column {twice[0]!r} twice: give each its own name")
@@ -207,7 +207,7 @@ def _array(data: Any, what: str) -> NDArray[Any]:
         raise InputError(f"{what} holds {values.dtype}, it must hold numbers, texts or dates")
     if values.dtype.kind in "US" and not isinstance(data, np.ndarray):
         # numpy has made texts of any numbers among them.
-        raise InputError(f"{what} holds texts: give a data frame, or an array with dtype=object")
+        raise InputError(f"{what} holds texts: give a DataFrame, or an array with dtype=object")
     return values
 
 

@@ -1,4 +1,4 @@
-"""Rounds of federated averaging, and those of a run that was made elsewhere.
+"""Rounds of federated averaging, and rounds of a run that was made elsewhere.
 
 A federated run hands out weights as a state dict of torch tensors, as a dict of numpy arrays or, as
 Flower does, as a list of numpy arrays. All are read into one flat vector of floating-point
@@ -68,7 +68,7 @@ class Layout:
 
 
 def describe(weights: Weights, where: str) -> Layout:
-    """The layout of some weights, or an InputError when they are none."""
+    """Return the layout of weights; raise InputError if they are no weights."""
     return _layout(*_arrays(weights, where), where)
 
 
@@ -170,7 +170,7 @@ def _array(value: Any, name: str, where: str) -> NDArray[Any]:
 
 
 def as_numbers(value: Any) -> NDArray[Any] | None:
-    """An array, a tensor or a list of real numbers as a numpy array; None where it is none."""
+    """Return an array, a tensor or a list of numbers as a numpy array; None for anything else."""
     try:
         if _is_tensor(value):
             # One of a GPU or with a gradient does not turn into an array by itself.

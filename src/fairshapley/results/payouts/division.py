@@ -1,7 +1,7 @@
 """A sum divided by the values of a result: who is equal, what is negative, how certain it is.
 
 True values lie in intervals [l, u]; a share is a value over the sum of all. It grows with the
-player's own value and falls with those of the others, so that its bounds are at the ends. All
+player's own value and falls with the others' values, so that its bounds are at the ends. All
 arrays hold fractions, so that no cent is lost to rounding.
 """
 
@@ -188,7 +188,7 @@ def _notes(
             "their own sum"
         )
     if not result.complete:
-        notes.append("the values are those of a partial result")
+        notes.append("the values come from a partial result")
     if larger := [group for group in groups if len(group) > 1]:
         notes.append(
             f"{sum(map(len, larger)):,} players have an identical one "

@@ -17,7 +17,7 @@ LONGEST_NAME = 40
 
 
 def new_axes(axes: Axes | None, *, height: float | None = None) -> Axes:
-    """The axes given, or those of a new figure of this height in inches."""
+    """The axes given, or the axes of a new figure of this height in inches."""
     with extra("report", "plot needs matplotlib"):
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes as AnyAxes

@@ -50,7 +50,7 @@ def plot_values(
     axes
         Where to draw; by default a new figure.
     most
-        How many players to draw. Of more, those of the highest and of the lowest values are.
+        How many players to draw: with more, the highest and the lowest values.
     simultaneous
         Whether the intervals hold for all players together, as in a certificate; by default each
         holds on its own.
