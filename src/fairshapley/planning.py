@@ -96,7 +96,7 @@ class Forecast:
     needed: int | None = None
     """Evaluations until the aim is reached, as the pilot predicts; None without an aim"""
     needed_at_most: int | None = None
-    """The same if errors shrink no faster than those of plain averages do"""
+    """The same if errors shrink no faster than in plain averages"""
     epsilon1: float | None = None
     """The tightest ε1 to expect when the evaluations are made, at δ and ξ; None without a pilot"""
 
@@ -170,7 +170,7 @@ class Forecast:
             sentences.append(f"a pilot (pilot=True) would make {count:,} calls, for about {price}")
         if self.needed is not None:
             most = max(self.needed_at_most or 0, self.needed)
-            slow = f" ({most:,} if errors shrink no faster than those of plain averages)"
+            slow = f" ({most:,} if errors shrink no faster than in plain averages)"
             enough = "" if most <= self.allowed else f"; the {self.allowed:,} allowed may not do"
             if self.needed > self.allowed:
                 enough = f", more than the {self.allowed:,} allowed"
@@ -216,7 +216,7 @@ def forecast(
     Parameters
     ----------
     game, players, method, budget, until, engine
-        As in `estimate`. Of an engine only the number of its processes counts; for clusters, whose
+        As in `estimate`. Only an engine's number of processes counts; for clusters, whose
         workers are not known before they start, the time is that of one of them.
     pilot
         False: the time of an evaluation is measured, by one call where that is paid or slow, and

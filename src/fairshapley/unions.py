@@ -29,7 +29,7 @@ class OwenValue(Semivalue):
     """The Owen value for players in unions; with one union, or single players, the Shapley value.
 
     Every place of a walk that keeps unions together is taken by one player, as in any walk: the
-    weights by size, which are means over the players, are those of the Shapley value.
+    weights by size, which are means over the players, equal the weights of the Shapley value.
 
     Examples
     --------

@@ -156,10 +156,12 @@ def test_frames_are_matched_by_column_and_sparse_matrices_are_read():
     assert game.player_names == ("north", "south")
     sparse = VolumeGame([csr_matrix(first), csr_matrix(second)])
     np.testing.assert_array_equal(sparse(all_coalitions(2)), expected)
-    with pytest.raises(fs.InputError, match="columns of dataset 'south' are not those"):
+    with pytest.raises(fs.InputError, match="columns of dataset 'south' differ"):
         VolumeGame({"north": left, "south": right.rename(columns={"a": "d"})})
     numbered = left.rename(columns={"a": 1}), right.rename(columns={"a": "1"})
-    with pytest.raises(fs.InputError, match="dataset 1 are not those of the others, see '1', 1:"):
+    with pytest.raises(
+        fs.InputError, match="dataset 1 differ from the others' columns, see '1', 1:"
+    ):
         VolumeGame(numbered)
     # Columns by name would give each of the two twice.
     double = left.rename(columns={"b": "a"})

@@ -71,7 +71,7 @@ def near_miss(name: str, known: Sequence[str]) -> str:
 
 
 def common_rows(share: float, *, near: bool, counts: Sequence[int]) -> str:
-    """What players have in common, of whom each shares so many rows with another one.
+    """Return how much players share: the rows that each has in common with another.
 
     Examples
     --------
@@ -87,8 +87,8 @@ def common_rows(share: float, *, near: bool, counts: Sequence[int]) -> str:
 def visible(text: str) -> str:
     r"""A text from the data, with letters that hide, reorder or cover others made visible.
 
-    Control characters, marks of direction and lone surrogates appear as their code points. Of
-    combining marks on one letter the first four are kept and the others counted. Nothing else is
+    Control characters, marks of direction and lone surrogates appear as their code points. The
+    first four combining marks on one letter are kept and the others counted. Nothing else is
     left out. The text is still to be escaped where it goes into HTML.
 
     Examples

@@ -201,7 +201,7 @@ class RunOptions(ValueOptions):
     )
     seconds: float | None = run_option(
         None,
-        "Stop after so many seconds. Without --budget they are planned for: 60 by default, and "
+        "Stop after S seconds. Without --budget they are planned for: 60 by default, and "
         "the result names the budget that repeats the run.",
         "S",
     )
@@ -243,7 +243,7 @@ class RunOptions(ValueOptions):
         "raise", "When a fit fails: raise an error, or skip it; then nothing is certified."
     )
     verify: int = advanced(
-        0, "With --journal: compute so many of its utilities again; stop when one differs."
+        0, "With --journal: compute N of its utilities again; stop when one differs."
     )
     method_options: dict[str, Any] = field(default_factory=dict, metadata={"advanced": None})
 

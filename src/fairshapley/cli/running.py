@@ -144,7 +144,7 @@ def too_many_rows(data: DataOptions, run: RunOptions, game: Game) -> str:
         return ""
     return (
         f"a minute allows about {allowed:,} evaluations of the model, too few for "
-        f"{game.n_players:,} rows: these values are those of nearest neighbours; --seconds or "
+        f"{game.n_players:,} rows: these values belong to nearest neighbours; --seconds or "
         "--budget values the model"
     )
 

@@ -436,7 +436,7 @@ def compare(
         games = {f"{type(game).__name__} {place}": game for place, game in enumerate(games, 1)}
     played = dict(games) if isinstance(games, Mapping) else {type(games).__name__: games}
     if truth is not None and len(played) > 1:
-        raise InputError("the true values are those of one game: compare game by game")
+        raise InputError("the true values belong to one game: compare game by game")
     run: dict[str, Any] = {"until": until, "semivalue": semivalue, "xi": xi, "progress": False}
     seeds, audits = range(first, first + repeats), {}
     for title, game in played.items():

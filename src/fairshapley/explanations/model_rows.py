@@ -89,7 +89,7 @@ def explain(
     X
         The rows: a 2-d array or a DataFrame, or a list of texts.
     background
-        What stands in for absent features: rows like those of X, or how many to draw from X (100
+        What stands in for absent features: rows like X, or how many to draw from X (100
         by default, the same whatever the seed). For texts the text that replaces an absent word,
         by default none.
     rows

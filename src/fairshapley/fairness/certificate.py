@@ -404,7 +404,7 @@ def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
 
 
 _ASSUMPTIONS = {
-    "normal": "the assumptions that averages of so many contributions, samples of what a player "
+    "normal": "the assumptions that averages of these contributions, samples of what a player "
     "adds, are close to normally distributed but for their skewness, and that coalitions that were "
     "not drawn deviate no more than those next to none and to all players, the drawn ones, and a "
     "tenth of what all players add together",

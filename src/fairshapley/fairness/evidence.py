@@ -46,7 +46,7 @@ class Evidence:
     shift: FloatArray | None = None
     """Where a model has a say: how far each value is from what the sampling alone gives"""
     random: bool = False
-    """Whether utilities are random: values are those of the expected utility, errors include the
+    """Whether utilities are random: values belong to the expected utility, errors include the
     noise, and no number of evaluations makes them exact"""
     skewness: FloatArray | None = None
     """The skewness of each player's contributions, where known"""

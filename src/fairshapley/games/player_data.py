@@ -296,7 +296,7 @@ def _aligned(parts: list[Any], labels: list[str]) -> list[Any]:
         if set(own) != set(columns):
             odd = sorted(map(repr, set(columns) ^ set(own)))
             raise InputError(
-                f"the columns of dataset {label} are not those of the others, see "
+                f"the columns of dataset {label} differ from the others' columns, see "
                 f"{', '.join(odd)}: give every player the same features"
             )
         aligned.append(np.array(part)[:, [own.index(name) for name in columns]] if named else part)

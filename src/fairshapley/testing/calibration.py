@@ -95,7 +95,7 @@ _STATED = ("values", "standard_errors")
 
 
 def _require_uniform(ranks: FloatArray, kind: str, alarm: float) -> None:
-    """A ContractError when shares of ranks are not those of a uniform distribution."""
+    """Raise ContractError when the shares of ranks differ from a uniform distribution."""
     used = ~np.isnan(ranks).all(axis=1)
     if used.sum() < 20:
         return

@@ -104,7 +104,7 @@ class DataGame:
         (classes with one row, fewer rows than components): "raise" stops with a `GameError`;
         "constant" scores the constant prediction of these rows.
     player_names
-        Names for the players. Groups and data sets have theirs, rows of a data frame its index.
+        Names for the players. Groups and datasets have theirs, rows of a DataFrame its index.
     value_range
         The lowest and the highest utility, that of no rows too, where a scorer has such.
     test_groups

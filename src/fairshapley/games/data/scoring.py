@@ -259,7 +259,7 @@ class LogLikelihood(MeanMetric):
 class F1(Metric):
     """2TP / (2TP + FP + FN), 0 where nothing is to be found and nothing was.
 
-    Of two classes it is that of the second; of more, the mean over the classes of the test rows.
+    With two classes it is that of the second; of more, the mean over the classes of the test rows.
     """
 
     def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
@@ -287,7 +287,7 @@ class F1(Metric):
 class AUC(Metric):
     """The area under the ROC curve; ties count one half.
 
-    Of more than two classes, the mean over the classes of the test rows of one against the rest.
+    With more than two classes, the mean over the classes of the test rows of one against the rest.
     A decision function is ranked as it is, as in scikit-learn. Probabilities are ranked by their
     odds: those within `PROBABILITY_CLIP` of 0 or of 1 are ties, and so is what differs by rounding.
     """

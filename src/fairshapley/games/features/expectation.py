@@ -79,7 +79,7 @@ class Predictor:
     table
         Some rows to try it on.
     max_rows
-        The most rows to hand it at a time; None for as many as 32 MiB hold.
+        The most rows to hand it at a time; None for up to 32 MiB.
     """
 
     def __init__(

@@ -84,8 +84,7 @@ class FeatureGame:
         The lowest and the highest possible prediction, where known: (0, 1) for probabilities. It
         is taken for granted of predict_proba.
     max_rows
-        The most rows to hand to predict at a time; by default as many as 32 MiB hold, at most
-        65 536.
+        The most rows to hand to predict at a time; by default up to 32 MiB, and at most 65 536.
     seed
         The seed of the draw of background rows; None for a fresh one.
 

@@ -316,7 +316,7 @@ def read_round(
             deltas -= before
     if not np.isfinite(deltas).all():
         raise InputError(
-            f"round {number}: weights and those of the server are too far apart for "
+            f"round {number}: weights and the server's weights are too far apart for "
             f"{layout.dtype}: the training has diverged"
         )
     places = {player: place for place, player in enumerate(players)}
