@@ -28,7 +28,8 @@ TOP = {
     "CONTRIBUTING.md": "contributing.md",
 }
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
-SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+SESSION = re.compile(r"^```python\n(>>> .*?)^```$", re.MULTILINE | re.DOTALL)
+DIRECTIVE = re.compile(r"\s*# doctest: \S+$")
 
 
 def outside() -> dict[str, str]:
@@ -94,6 +95,26 @@ def part_lists(markdown: str) -> str:
     return "\n".join(lines)
 
 
+def pasteable(session: str) -> str:
+    r"""Code that can be pasted, from a session: no prompts, outputs as comments.
+
+    Examples
+    --------
+    >>> print(pasteable(">>> for x in (1, 2):\n...     print(x)\n1\n2\n"))
+    for x in (1, 2):
+        print(x)
+    # 1
+    # 2
+    """
+    lines = []
+    for line in session.rstrip().split("\n"):
+        if line[:4] in (">>> ", "... ", "..."):
+            lines.append(DIRECTIVE.sub("", line[4:]))
+        else:
+            lines.append(f"# {line}" if line else "")
+    return "\n".join(lines)
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and pictures whose files lie outside docs/."""
     for path, place in outside().items():
@@ -102,8 +123,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Fit links and lists, and let sessions (>>>) be coloured as such."""
+    """Fit links and lists, and make sessions (>>>) code that can be pasted."""
     places = {place: path for path, place in outside().items()}
     uri = page.file.src_uri
     fitted = fit_links(part_lists(markdown), places.get(uri, DOCS + uri))
-    return SESSION.sub("```pycon\n", fitted)
+    return SESSION.sub(lambda found: f"```python\n{pasteable(found[1])}\n```", fitted)

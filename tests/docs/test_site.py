@@ -30,6 +30,13 @@ def test_links_and_images_resolve(page):
             assert anchor in anchors(target), f"{link}: {sorted(anchors(target))}"
 
 
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_code_can_be_pasted_from_the_site(page):
+    hooks = import_module("docs.site_hooks")
+    for session in hooks.SESSION.findall(page.read_text(encoding="utf-8")):
+        compile(hooks.pasteable(session), page.name, "exec")
+
+
 @pytest.mark.parametrize("page", [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/scenarios/*.md")])
 def test_a_page_shows_code_on_its_first_screen(page):
     start = page.read_text(encoding="utf-8").splitlines()[:25]

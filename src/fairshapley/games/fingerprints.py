@@ -256,6 +256,8 @@ def _release(module: str) -> str:
     top = module.partition(".")[0]
     if top == "fairshapley":  # also from a source tree
         return __version__
+    if top == "__main__":  # the user's, also where an installed program such as pytest runs it
+        return ""
     if top in sys.stdlib_module_names:
         return _PYTHON
     found = sys.modules.get(top)
