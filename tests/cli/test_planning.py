@@ -104,7 +104,7 @@ def test_nearest_neighbours_value_every_row_in_closed_form(folder):
     assert "in place of the model" in done.stderr
     assert "LogisticRegression" not in done.stderr
     assert "no rows are worth 0\n" in done.stderr
-    assert done.stdout.count("row ") == 24
+    assert done.stdout.count("\nrow ") == 24
     from fairshapley.tables import read_table, table_game
 
     game = table_game(read_table("train.csv"), "label", test=read_table("test.csv")).game

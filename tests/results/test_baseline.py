@@ -55,7 +55,7 @@ def test_the_warning_is_in_the_console_the_report_and_the_payout(results, tmp_pa
     assert "warning" not in str(best)
     (said,) = half.warnings
     assert "a constant prediction alone is worth 0.7" in said
-    assert f"warning: {said}" in str(half).splitlines()
+    assert f"{said[0].upper()}{said[1:]}." in str(half).splitlines()
     assert f"warning: {said}" in half.payout(100).notes
     page = half.report(tmp_path / "half.html").read_text("utf-8")
     assert "a constant prediction alone is worth" in page

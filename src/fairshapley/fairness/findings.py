@@ -94,7 +94,8 @@ class Findings:
         signs = self.decisions.signs()
         below = [int(player) for player in np.argsort(found.values) if signs[player] < 0]
         who = f" ({found.all_named(below, NAMED)})" if below else ""
-        said = [f"{int((signs > 0).sum()):,} values are positive", f"{len(below):,} negative{who}"]
+        above = several(int((signs > 0).sum()), "value is positive", "values are positive")
+        said = [above, f"{len(below):,} negative{who}"]
         if unknown := int((signs == 0).sum()):
             said = [*said, f"{unknown:,} of unknown sign"] if signs.any() else ["no sign is known"]
         said.append(f"the highest is {self._candidates(self.decisions.top(1).candidates)}")

@@ -49,7 +49,8 @@ def overview(result: Result) -> list[str]:
         error = f" ± {cells['standard error']}" if cells.get("standard error") else ""
         grade = cells.get("effect", "")
         lines.append(f"  {name:<{widths[0]}}  {row[1]:<{widths[1]}}{error}  {grade}".rstrip())
-    return [title, *lines, *answer(result, None)[1:], f"{made}; {stopped}"]
+    warned = [f"warning: {said}" for said in result.warnings[1:4]]
+    return [title, *lines, *answer(result, None)[1:], *warned, f"{made}; {stopped}"]
 
 
 def answer(result: Result, wanted: Certificate | None) -> list[str]:
@@ -77,7 +78,8 @@ def answer(result: Result, wanted: Certificate | None) -> list[str]:
     first = f"{high[0]} has the highest value ({high[1]}), {low[0]} the lowest ({low[1]})."
     if result.n_players == 1 or high[1] == low[1]:
         first = f"All values are {high[1]}."
-    certain, hints = findings.brief(), list(result.warnings[:1])
+    certain = findings.brief()
+    hints = [said for said in (findings.certificate.warning, *result.warnings[:1]) if said]
     if wanted is not None and not result.exact:
         chance = f"Certified with a probability of at least {1 - wanted.delta:.6g}"
         hints.append(certain)
