@@ -49,7 +49,7 @@ def test_every_result_says_what_holds_with_names():
     decisions = findings.decisions
     assert (decisions.top(1).certain, decisions.bottom(1).certain) == ((0,), (2,))
     assert decisions.settled_pairs() == 6
-    said = str(result)
+    said = str(findings)
     for words in (
         "With a probability of at least 0.9, all of this holds together:",
         "signs: 3 of 4 are known, 2 above zero and 1 below (“<b>west”)",

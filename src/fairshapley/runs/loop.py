@@ -105,14 +105,18 @@ class Allowance:
 
         Where the budget pays for all coalitions they are among those that it leaves over.
         """
-        limit, game, ends = self.budget.evaluations, self.plan.game, self.evaluator.ends()
-        needed = coalitions_needed(game.n_active, self.plan.semivalue)
-        if limit is not None and LEAST_COMPUTED + count <= limit < needed:
-            self.repeats = count
+        limit, ends = self.budget.evaluations, self.evaluator.ends()
+        if limit is not None:
+            self.repeats = self._kept_of(limit, count)
         if self.budget.cost is not None and count and self.evaluator.prices is not None:
             each = self.evaluator.cost(ends) / len(ends)
             if self.budget.cost >= (LEAST_COMPUTED + count) * each:
                 self.repeats_cost = count * each
+
+    def _kept_of(self, limit: int, count: int) -> int:
+        """Return how many calls a budget of so many evaluations keeps free, `count` or none."""
+        needed = coalitions_needed(self.plan.game.n_active, self.plan.semivalue)
+        return count if LEAST_COMPUTED + count <= limit < needed else 0
 
     def repeats_left(self, least: int) -> int:
         """Return how many calls are made again at the end of a run that made at least so many."""
@@ -218,7 +222,8 @@ class Allowance:
             said, rest = f"{limit:,} {unit}", f"{left:,} left, too few"
         if unit not in limits:
             allowed = f"{self.budget.seconds:g} seconds allowed {said}"
-            return f"{allowed}; a budget of {limit} repeats the run bit for bit"
+            whole = int(limit) + self._kept_of(int(limit) + self.plan.repeats, self.plan.repeats)
+            return f"{allowed}; a budget of {whole} repeats the run bit for bit"
         return f"budget of {said} used up{f' ({rest} for another round)' if left else ''}"
 
 
