@@ -424,13 +424,13 @@ def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
         while spent < MEASURED_SECONDS:
             shares = draw.random((size, 1))
             batch = ListedCoalitions.of(draw.random((size, n_players)) < shares)
-            started = time.perf_counter()
+            started, known = time.perf_counter(), evaluator.tally.computed
             try:
                 evaluator.evaluate(batch)
             except Exception:  # the run says which coalition fails, or skips it
                 break
             taken = time.perf_counter() - started
-            each, spent = taken / size, spent + taken
+            each, spent = taken / max(evaluator.tally.computed - known, 1), spent + taken
             if size == largest:
                 break
             size = min(4 * size, largest)

@@ -190,11 +190,11 @@ def test_explanations_are_readable_in_console_and_notebook():
     assert repr(found) == text
     first, *lines = text.splitlines()
     assert first == "values of 7 players for the predictions of 12 rows, exact"
-    assert lines[0].startswith("row 0: ")
+    assert lines[0].startswith("mean |value| over the rows: x0 ")
+    assert lines[1].startswith("row 0: ")
     assert "on average, x0 " in text
-    assert "2 others +0" in lines[0]
-    assert "… 2 more rows" in lines
-    assert lines[-1].startswith("mean |value| over the rows: x0 ")
+    assert "2 others +0" in lines[1]
+    assert lines[-1] == "… 2 more rows"
     assert "array(" not in text
     assert "&lt;b&gt;" in found._repr_html_()
     assert "<b>" not in found._repr_html_()

@@ -146,6 +146,8 @@ ACCEPTED = {
     "tuple[Copies, ...]": [[]],
     "tuple[InputFile, ...]": [[]],
     "tuple[PartValues, ...]": [[]],
+    "tuple[Remark, ...]": [[]],
+    "tuple[Split, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],
     "dict[str, str]": [{}],
 }

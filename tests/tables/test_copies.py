@@ -76,7 +76,7 @@ def test_duplicating_a_supplier_is_visible(noise, tmp_path):
     said = next(one for one in result.warnings if one.startswith("copies:"))
     assert "'Ann' and 'Eve'" in said
     assert "Together they get" in said
-    assert "copies:" in str(result)
+    assert "Copies:" in str(result)
     assert any("copies:" in note for note in result.payout(1000).notes)
     assert "Together they get" in result.report(tmp_path / "page.html").read_text("utf-8")
     assert fs.Result.from_dict(result.to_dict()).game.copies == result.game.copies

@@ -122,7 +122,8 @@ def find_remarks(
         if of_test >= MIN_LEAKED * count and binom.sf(of_test - 1, count, usual) < FALSE_ALARM:
             found.append((player, f"{of_test:,} of its {count:,} rows are test rows too"))
         others = np.delete(informed / roots, player)
-        wanted = float(np.nanmedian(others)) * roots[player] if len(others) > 1 else 0.0
+        others = others[~np.isnan(others)]
+        wanted = float(np.median(others)) * roots[player] if len(others) > 1 else 0.0
         if informed[player] < min(wanted - FAR, FAR / 2):
             found.append((player, f"the labels of its {count:,} rows look random"))
     return tuple(found)

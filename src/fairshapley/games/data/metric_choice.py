@@ -92,8 +92,8 @@ def _takes_two(metric: FunctionType) -> bool:
     >>> _takes_two(lambda y, predictions: 0.0), _takes_two(lambda model, x, y: 0.0)
     (True, False)
     """
-    given = signature(metric).parameters.values()
-    return sum(each.default is each.empty for each in given) == 2
+    given = [one for one in signature(metric).parameters.values() if one.default is one.empty]
+    return len(given) == 2 and all(one.kind is not one.VAR_POSITIONAL for one in given)
 
 
 def takes_weights(scorer: Scorer) -> bool:
