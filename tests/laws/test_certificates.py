@@ -88,7 +88,7 @@ def check_fixed_budget(estimator, name, budget=1500, runs=RUNS):
             if fair:
                 checks = check_fairness(run.values, epsilon1=epsilon1, xi=xi, truth=phi)
                 assert all(check.holds for check in checks)
-    assert issued >= runs / 2
+    assert issued >= runs / 3
     assert few_enough(failures, issued), (failures, issued)
     # The intervals themselves, whatever they certify. With some 100 skewed contributions (airport,
     # heavy tails) normal intervals miss up to twice as often as stated, of which they warn.
@@ -107,7 +107,7 @@ def check_stopped(estimator, name, budget=6000, runs=RUNS):
             issued += 1
             early += run.stopped.startswith("certified as")
             failures += not within_tolerance(run.values, phi, rule.epsilon1, xi).all()
-    assert issued >= runs / 2
+    assert issued >= runs / 3
     # Methods that average few large groups do not reach the hundred contributions of a look.
     assert early > 0 or run.counts.min() < 100
     assert few_enough(failures, issued), (failures, issued)
