@@ -521,6 +521,23 @@ def test_on_paper_amounts_come_first_tables_are_whole_and_names_break_between_wo
         assert min(part.count("Datenlieferanten"), part.count("Genossenschaft")) >= 12
 
 
+def test_with_a_pool_the_rest_is_folded_until_a_link_opens_it(chromium, tmp_path):
+    page = by_hand(12, exact=True, endpoints=(0.0, 1.8)).report(tmp_path / "paid.html", pool=900)
+    chromium.open(page)
+    shown = (
+        "return ['payout', 'limits', 'fairness', 'values', 'provenance']"
+        ".map((id) => document.getElementById(id).checkVisibility())"
+    )
+    assert chromium.script(shown) == [True, True, True, False, False]
+    find(chromium, 'nav a[href="#values"]').click()
+    WebDriverWait(chromium.driver, 10).until(lambda _: chromium.script(shown) == [True] * 5)
+    assert len(chromium.script(VISIBLE_ROWS)) == 12
+    charts = chromium.driver.find_elements(By.CSS_SELECTOR, ".rest .plot svg.main-svg:first-child")
+    assert charts
+    assert min(chart.size["width"] for chart in charts) > 300
+    assert chromium.complaints() == []
+
+
 def test_without_scripts_the_rows_are_there(chromium, large):
     chromium.open(large, scripts=False)
     try:
