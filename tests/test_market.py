@@ -158,3 +158,22 @@ def test_a_report_has_remarks_at_the_player(tmp_path):
     page = result.report(tmp_path / "page.html").read_text("utf-8")
     assert '"found":["","9 rows, of which 1 is distinct"]' in page
     assert page.count("9 rows, of which 1 is distinct") >= 3  # warning, table, data of the table
+
+
+def test_rows_worth_far_more_than_is_usual_are_named_in_money(tmp_path):
+    from fairshapley.results.serialising import with_fields
+
+    rows = (40, 50, 50, 45, 6)
+    plain = fs.exact(fs.games.Additive([4.0, 4.0, 5.0, 4.5, 2.5]))
+    result = with_fields(plain, row_counts=rows, player_names=(*"abcd", "Tara"))
+    text = "6 rows, worth 4.2 times as much per row as those of the median player"
+    assert result.warnings == (f"'Tara': {text}; value +2.5",)
+    paid = result.payout(2_000)
+    assert f"warning: 'Tara': {text}; gets 250.00 of 2,000.00" in paid.notes
+    page = result.report(tmp_path / "page.html", pool=2_000).read_text("utf-8")
+    assert page.count(text) >= 3
+    # An error that explains it, rows as players, and values that are usual: nothing is said.
+    moved = np.outer([0, 0, 0, 0, 1.0], [-1, 1])
+    assert not with_fields(result, replicates=moved).warnings
+    assert not with_fields(result, row_counts=(1,) * 5).warnings
+    assert not with_fields(result, row_counts=(40, 50, 50, 45, 25)).warnings

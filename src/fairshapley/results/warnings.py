@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairshapley._basics.text import common_rows, quoted
-from fairshapley.results.records import Copies
+from fairshapley._basics.text import common_rows, quoted, several
+from fairshapley.results.records import Copies, Remark
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
 # A constant that earns more than this share of what is divided changes who gets what.
 LARGEST_SHARE = 0.2
+# The rows of a player stand out when they are worth this many times the median player's, even with
+# a value that is two standard errors lower; of fewer players nothing is usual.
+MUCH_PER_ROW, FEWEST_PLAYERS = 3.0, 4
 
 
 def constant_share(result: Result) -> float | None:
@@ -92,6 +95,35 @@ def copies_sentences(result: Result, pool: float | None = None) -> list[str]:
     return sentences
 
 
+def remarks_of(result: Result) -> tuple[Remark, ...]:
+    """Return what is odd about the data of players, with those whose rows are worth far more.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> from fairshapley.results.serialising import with_fields
+    >>> result = fs.exact(fs.games.Additive([4.0, 4.0, 5.0, 3.0]))
+    >>> remarks_of(with_fields(result, row_counts=(40, 50, 50, 6)))[0].text
+    '6 rows, worth 5 times as much per row as those of the median player'
+    """
+    rows, few = np.array(result.game.row_counts or (1,)), result.n_players < FEWEST_PLAYERS
+    if few or rows.max() == 1:
+        return result.game.remarks
+    tested = 0.0 if result.test_errors is None else result.test_errors
+    surely = (result.values - 2 * np.hypot(result.standard_errors, tested)) / rows
+    each = result.values / rows
+    usual = float(np.median(each))
+    said = [
+        f"{several(count, 'row')}, worth {each[player] / usual:.2g} times as much per row as those "
+        "of the median player"
+        if usual > 0 and surely[player] >= MUCH_PER_ROW * usual
+        else ""
+        for player, count in enumerate(rows.tolist())
+    ]
+    found = [Remark(player, text) for player, text in enumerate(said) if text]
+    return (*result.game.remarks, *found)
+
+
 def remark_sentences(result: Result, amounts: Sequence[str] = ()) -> list[str]:
     """Say what is odd about the data of players, and what each of them gets.
 
@@ -106,7 +138,7 @@ def remark_sentences(result: Result, amounts: Sequence[str] = ()) -> list[str]:
     return [
         f"{names[one.player]!r:.60}: {one.text}; "
         + (f"gets {amounts[one.player]}" if amounts else f"value {values[one.player]:+.4g}")
-        for one in result.game.remarks
+        for one in remarks_of(result)
     ]
 
 

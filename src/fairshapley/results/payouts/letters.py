@@ -10,6 +10,7 @@ from fairshapley._basics.files import write_whole
 from fairshapley._basics.text import common_rows, quoted, several
 from fairshapley.errors import InputError
 from fairshapley.results.payouts.amounts import shown
+from fairshapley.results.warnings import remarks_of
 from fairshapley.results.wording import number, percent
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def letter(result: Result, divided: Payout, player: int) -> list[tuple[str, list
         else f"If copies were paid once, you would get {shown(amounts[player])}"
         for name, amounts in divided.alternatives.items()
     ]
-    found = [one.text for one in result.game.remarks if one.player == player]
+    found = [one.text for one in remarks_of(result) if one.player == player]
     for copies in result.game.copies:
         if player in copies.players:
             who = quoted([divided.names[one] for one in copies.players])

@@ -13,6 +13,7 @@ from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.player_data import identical_groups
+from fairshapley.results.warnings import remarks_of
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class PlayerTable:
     @cached_property
     def found(self) -> tuple[str, ...]:
         """What was found in the data of each player; empty for most."""
-        said = self.result.game.remarks
+        said = remarks_of(self.result)
         players = range(len(self.names))
         return tuple("; ".join(one.text for one in said if one.player == at) for at in players)
 
