@@ -75,6 +75,17 @@ def test_where_pairs_are_not_known():
     assert fs.exact(nulls, pairs=True).run.pairs.shape == (10, 10)
 
 
+def test_a_run_continued_from_its_journal_keeps_its_pairs(tmp_path):
+    game, journal = fs.games.SumOfUnanimity(6, seed=0), tmp_path / "run.db"
+    first = fs.estimate(game, budget=30, seed=0, pairs=True, journal=journal)
+    assert first.run.pairs is not None
+    np.testing.assert_array_equal(fs.resume(journal).run.pairs, first.run.pairs)
+    longer = fs.resume(journal, game, budget=64)
+    exact = fs.exact(game, pairs=True)
+    np.testing.assert_allclose(longer.run.pairs, exact.run.pairs, atol=1e-9)
+    np.testing.assert_array_equal(fs.resume(journal).run.pairs, longer.run.pairs)
+
+
 def test_the_heat_map_is_drawn():
     axes = fs.exact(fs.games.SumOfUnanimity(6, seed=0), pairs=True).plot("pairs")
     assert axes.images[0].get_array().shape == (6, 6)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from fairshapley._basics import checks
 from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
@@ -33,7 +31,6 @@ from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import AUTOMATIC_REPEATS, LEAST_COMPUTED, OnInterrupt, Run
-from fairshapley.runs.pairs import known_pairs
 from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.runs.progress import ProgressOption
@@ -207,8 +204,7 @@ def estimate(
             on_device=device_form,
             cancel=cancel,
         ) as evaluator:
-            result = _execute(plan, evaluator, seed, started, progress, verify, on_interrupt)
-            return _with_pairs(result, evaluator) if pairs else result
+            return _execute(plan, evaluator, seed, started, progress, verify, on_interrupt, pairs)
 
 
 @answers_peers
@@ -308,7 +304,10 @@ def resume(
                 cancel=cancel,
             ) as evaluator,
         ):  # fmt: skip
-            return _execute(plan, evaluator, record.seed, started, progress, verify, on_interrupt)
+            pairs = (record.result or {}).get("pairs") is not None
+            return _execute(
+                *(plan, evaluator, record.seed, started, progress, verify, on_interrupt, pairs)
+            )
 
 
 def _execute(
@@ -319,13 +318,14 @@ def _execute(
     progress: ProgressOption,
     verify: int | None,
     on_interrupt: OnInterrupt,
+    pairs: bool,
 ) -> Result:
     """One run to its end, with a row of its own in the journal."""
     if on_interrupt is not None:
         checks.choice("on_interrupt", on_interrupt, ("raise", "return"))
     count = None if verify is None else checks.whole("verify", verify, least=0)
     run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
-    run.on_interrupt = on_interrupt
+    run.on_interrupt, run.pairs = on_interrupt, pairs
     # Without a journal `verify` is how many calls are made again, of a run however short.
     least = 0 if count and evaluator.slot is None else LEAST_COMPUTED
     return run.execute(progress, verify=count or 0 if evaluator.slot else 0, least=least)
@@ -350,15 +350,6 @@ def _check_pairs(facts: RunGame, semivalue: str | Semivalue) -> None:
             parameter="pairs",
             remedy="leave {pairs} out",
         )
-
-
-def _with_pairs(result: Result, evaluator: Evaluator) -> Result:
-    """Return the result with what is known of its pairs; null players have none."""
-    if (found := known_pairs(evaluator.cache)) is None:
-        return result
-    beside = result.n_players - len(found[0])
-    pairs, errors = (np.pad(one, (0, beside)) for one in found)
-    return with_fields(result, pairs=pairs, pair_errors=errors)
 
 
 def kind_of_value(

@@ -34,6 +34,7 @@ from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.result import Result
 from fairshapley.runs.history import FirstCoalitions, Recorder
 from fairshapley.runs.outcome import evidence_of, result_of
+from fairshapley.runs.pairs import with_pairs
 from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption, ProgressReporter, at_prompt
 from fairshapley.stopping import Budget, Snapshot, rungs
@@ -254,6 +255,7 @@ class Run:
         self._last_new = 0, 0
         """Evaluations, and requests, when a coalition was last new"""
         self.on_interrupt: OnInterrupt = "return"
+        self.pairs = False
         """What Ctrl-C does with the partial result"""
         self.noise_variance = 0.0
         """What noise that was not declared adds to the variance of a value"""
@@ -339,6 +341,8 @@ class Run:
     def _end(self, status: RunStatus, result: Result) -> Result:
         """Journal how the run ended; the result outlives a journal that cannot be written."""
         _log.info("%s: %s after %s evaluations", status, result.stopped, result.evaluations)
+        if self.pairs:
+            result = with_pairs(result, self.evaluator.cache)
         try:
             return self.log.end(status, result)
         except JournalError as error:

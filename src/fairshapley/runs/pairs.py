@@ -21,6 +21,8 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.evaluation.cache import Cache
 from fairshapley.games.game import MAX_TABLE_PLAYERS
 from fairshapley.randomness import root_seed, side_generator
+from fairshapley.results.result import Result
+from fairshapley.results.serialising import with_fields
 
 # With more players the pairs are too many to be told apart, and to be looked at.
 MOST_PLAYERS = 40
@@ -31,6 +33,15 @@ LEAST_PER_PLAYER = 4
 # The variance of the utilities of nobody and of everybody, in that of the others: they may be
 # conventions. Logarithms of rates differ by about this much between players.
 FREE, RATE_SPREAD = 100.0, 0.6
+
+
+def with_pairs(result: Result, cache: Cache) -> Result:
+    """Return the result with what is known of its pairs; null players have none."""
+    if (found := known_pairs(cache)) is None:
+        return result
+    beside = result.n_players - len(found[0])
+    pairs, errors = (np.pad(one, (0, beside)) for one in found)
+    return with_fields(result, pairs=pairs, pair_errors=errors)
 
 
 def known_pairs(cache: Cache) -> tuple[FloatArray, FloatArray] | None:
