@@ -160,5 +160,7 @@ def test_memo_computes_each_coalition_once():
 
 
 def test_methods_have_names_and_labels_of_their_own():
-    assert len({method.label for method in METHODS.values()}) == len(METHODS)
+    # Estimators of one's own, which other tests bring, are named by their place.
+    ours = [method for name, method in METHODS.items() if ":" not in name]
+    assert len({method.label for method in ours}) == len(ours)
     assert set(ALL_METHODS) <= set(METHODS)
