@@ -121,6 +121,17 @@ def test_what_copies_earn_of_a_pool_is_said_in_money():
     assert f"Together they get {wanted:,.2f} more of 1,000.00" in note
 
 
+def test_nothing_is_said_in_money_where_nothing_would_be_divided_without_copies():
+    from fairshapley.results.records import Copies
+    from fairshapley.results.serialising import with_fields
+
+    copies = (Copies((0, 1), 1.0, False, 5.0, 0.0, 0.0),)
+    result = with_fields(fs.exact(fs.games.Additive([2.0, 2.0, -5.0])), copies=copies)
+    assert "get 5 more than '0'" in result.warnings[0]
+    (note,) = [note for note in result.payout(100).notes if "copies:" in note]
+    assert note.endswith("rows. Merge copies, or pay for them once")
+
+
 def test_identical_players_are_merged_on_request():
     copied = made(("Eve", *of_ann()), merge_identical=True)
     assert copied.game.player_names == ("Ann = Eve", "Bob", "Cem", "Dee", "Fay")

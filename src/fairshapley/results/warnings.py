@@ -78,18 +78,17 @@ def copies_sentences(result: Result, pool: float | None = None) -> list[str]:
         counts = [rows[player] for player in found.players]
         what = common_rows(found.share, near=found.near, counts=counts)
         sentence = f"copies: {who} {what}"
-        if math.isfinite(found.earned) and math.isfinite(found.lost):
-            earned, error = found.earned, found.error
-            if pool is not None:
-                earned, error = _as_money(result, found, pool)
-            lost = found.lost if pool is None else earned
-            about = "" if result.exact and error == 0 else "about "
-            of_pool = "" if pool is None else f" of {pool:,.2f}"
-            first = names[found.players[0]]
+        earned, lost, written, of_pool = found.earned, found.lost, ".4g", ""
+        if pool is not None:
+            earned = lost = _as_money(result, found, pool)
+            written, of_pool = ",.2f", f" of {pool:,.2f}"
+        if math.isfinite(earned) and math.isfinite(lost) and found.error == 0:
+            got, left = (
+                f"{abs(one):{written}} {'less' if one < 0 else 'more'}" for one in (earned, -lost)
+            )
             sentence += (
-                f". Together they get {about}{_changed(earned, error, pool)}{of_pool} than "
-                f"{first!r:.60} would get alone, and the other players "
-                f"{about}{_changed(-lost, error, pool)} than without the copies"
+                f". Together they get {got}{of_pool} than {names[found.players[0]]!r:.60} would "
+                f"get alone, and the other players {left} than without the copies"
             )
         sentences.append(sentence + ". Merge copies, or pay for them once")
     return sentences
@@ -142,20 +141,11 @@ def remark_sentences(result: Result, amounts: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def _as_money(result: Result, found: Copies, pool: float) -> tuple[float, float]:
-    """What copies earn of a pool beyond the original's share without them, and its error."""
+def _as_money(result: Result, found: Copies, pool: float) -> float:
+    """What copies earn of a pool beyond the original's share without them; NaN where undefined."""
     values = np.maximum(result.values, 0.0)
     together, total = float(values[list(found.players)].sum()), float(values.sum())
     total_without = total - found.earned + found.lost
     if min(total, total_without) <= 0:
-        return math.nan, math.nan
-    alone = max(together - found.earned, 0.0)
-    earned = pool * (together / total - alone / total_without)
-    return earned, pool * found.error / total
-
-
-def _changed(amount: float, error: float, pool: float | None) -> str:
-    way = "less" if amount < 0 else "more"
-    if pool is not None:
-        return f"{abs(amount):,.2f}{f' ± {error:,.2f}' if error > 0 else ''} {way}"
-    return f"{abs(amount):.4g}{f' ± {error:.2g}' if error > 0 else ''} {way}"
+        return math.nan
+    return pool * (together / total - max(together - found.earned, 0.0) / total_without)
