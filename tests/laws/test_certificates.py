@@ -20,7 +20,7 @@ DELTA = 0.1
 # A method that fails in a fifth of its certified runs is found nine times in ten.
 RUNS = 200
 # In `make test` one that fails in a quarter of them is.
-FEW_RUNS = 100
+FEW_RUNS = 60
 CERTIFIABLE = [estimator for estimator in ESTIMATORS if estimator.traits.certifiable]
 
 
