@@ -9,6 +9,7 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
 
 FLAGS = [
     "--headless=new",
@@ -92,6 +93,9 @@ class Browser:
         self.requests()
         self.complaints()
         self.driver.get(path.resolve().as_uri())
+        if scripts:
+            whole = "return document.readyState == 'complete'"
+            WebDriverWait(self.driver, 30).until(lambda driver: driver.execute_script(whole))
 
     def requests(self) -> list[str]:
         """The addresses asked for since the last call."""
