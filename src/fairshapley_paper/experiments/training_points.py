@@ -13,7 +13,7 @@ from fairshapley_paper.scenarios.training_points import LEARNERS, NAMES, Learner
 
 BETA = "beta(16,1)"
 KINDS = {"shapley": "Data Shapley", BETA: "Beta Shapley(16, 1)"}
-# Above 64 players `adjusted` has no kernel proxy, which takes it seconds for each estimate.
+# On many players the processes of `adjusted` take seconds for each estimate.
 QUICK_ROWS = 66
 _PAIR_ROWS = (50, QUICK_ROWS, 10)
 FEW_METHODS = ("mc", "owen", "sobol", "stratified", "kernel", "gae-5", "mc-walks", "adjusted")

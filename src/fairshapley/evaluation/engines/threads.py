@@ -63,7 +63,7 @@ class ThreadEngine(Engine):
         The seconds to wait before the first retry; twice as long before each further one.
     transient
         Says of an exception whether it is transient; by default time-outs, broken connections and
-        answers of a service that is busy (status 429 or 503) are.
+        answers of a busy service are.
     chunk_size
         Coalitions per call.
 
