@@ -112,7 +112,8 @@ def test_columns_declared_as_text_and_names_are_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "cells", [["a1", "b2", "3"], ["007", "008"], ["1", "x", "y", None], ["red", "50%", None]]
+    "cells",
+    [["a1", "b2", "3"], ["c0", "c1"], ["007", "008"], ["1", "x", "y", None], ["red", "50%", None]],
 )
 def test_texts_of_which_few_are_numbers_are_categories(cells):
     check_typos(pa.table({"a": cells}), (), "training")

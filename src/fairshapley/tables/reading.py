@@ -41,7 +41,7 @@ THOUSANDS = r"[+-]?(\d+|\d{1,3}(,\d{3})+)"
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 ANY_NUMBER = r"[+-]?[.,]?\d[\d.,]*([eE][+-]?\d+)?"
 # What may stand in a number that is not written plainly: signs of currencies, %, _, ', blanks.
-ADORNMENTS = r"[\pSc%_'’\s\p{Zs}]"
+ADORNMENTS = r"[\p{Sc}%_'’\s\p{Zs}]"
 
 
 def read_table(
