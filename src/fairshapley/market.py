@@ -73,7 +73,7 @@ def examined(
     for name, other in others.items():
         try:
             run = estimate(other, method, semivalue=semivalue, **given)
-            scenarios.append(PartValues(name, tuple(run.values.tolist()), _ends(run)))
+            scenarios.append(PartValues(name, run.values, _ends(run)))
         except FairShapleyError as error:
             notes.append(f"what {name} would pay is not known: {error}")
     if copies := [found.players for found in result.game.copies]:
@@ -85,7 +85,7 @@ def examined(
         values[kept] = run.values
         for group in copies:
             values[list(group)] = values[group[0]] / len(group)
-        scenarios.append(PartValues(MERGED, tuple(values.tolist()), _ends(run)))
+        scenarios.append(PartValues(MERGED, values, _ends(run)))
     splits: tuple[Split, ...] = ()
     if semivalue == "shapley" or isinstance(semivalue, Shapley):
         try:

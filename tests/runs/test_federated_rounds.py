@@ -34,7 +34,11 @@ def test_the_rounds_add_up_to_the_total():
         np.testing.assert_allclose(part.values, fs.exact(one).values, atol=1e-12)
     assert result.run.parts[1].values[0] == 0, "who sat a round out"
     again = fs.Result.from_dict(result.to_dict())
-    assert again.run.parts == result.run.parts
+    assert again.to_dict() == result.to_dict()
+    for found in (result, again):
+        frame = found.to_frame(parts=True)
+        assert frame.index.tolist() == ["a", "b", "c", "d"]
+        assert frame["round 1"].tolist() == found.run.parts[1].values.tolist()
 
 
 def test_errors_of_rounds_add_up():

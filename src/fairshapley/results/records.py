@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fairshapley._basics.types import FloatMatrix, Real
+from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.results.origin import InputFile
 
 
@@ -41,7 +41,7 @@ class PartValues(NamedTuple):
     """The values in a part of a game that is a sum of parts: an entry of `Result.run.parts`."""
 
     name: str
-    values: tuple[Real, ...]
+    values: FloatArray
     """Of all players, those without a role in this part too"""
     endpoints: tuple[Real, Real]
     """The utility of nobody and of everybody in this part"""

@@ -384,14 +384,17 @@ class Result(Stored, Shared):
         write_whole(as_path(path), page.encode("utf-8"))
         return Path(path)
 
-    def to_frame(self, kind: Any = "pandas") -> Any:
-        """One row per player: value, standard error, count and fidelity.
+    def to_frame(self, kind: Any = "pandas", *, parts: bool = False) -> Any:
+        """Return a table with a row per player: value, standard error, count and fidelity.
 
         Parameters
         ----------
         kind
             "pandas", where the players are the index; "polars", "pyarrow", "datasets" (Hugging
             Face) or "dict"; or a table, for one of its kind.
+        parts
+            True gives the value in each part of the game instead, such as the rounds of a
+            federated run, in a column each.
 
         Examples
         --------
@@ -400,6 +403,9 @@ class Result(Stored, Shared):
         >>> result.to_frame("polars").columns
         ['player', 'value', 'standard_error', 'count', 'fidelity']
         """
+        if parts:
+            each = {part.name: part.values for part in self.run.parts}
+            return make_frame({"player": self.names(), **each}, kind)
         return make_frame(
             {
                 "player": self.names(),

@@ -14,7 +14,7 @@ from fairshapley.evaluation.journal import Journal
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
-from fairshapley.results.records import PartValues
+from fairshapley.results.records import PartValues, Remark
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.setup import JournalOption
@@ -89,6 +89,7 @@ def _total(game: Game, results: list[Result]) -> Result:
         endpoints=(sum(low for low, _ in ends), sum(high for _, high in ends)),
         fingerprint=None,
         value_range=abilities.value_range(game),
+        remarks=tuple(Remark(*said) for said in abilities.remarks(game)),
         rounds=None,
         journal_digest=results[-1].run.journal_digest,
         computed=sum(result.run.computed for result in results),
@@ -98,7 +99,7 @@ def _total(game: Game, results: list[Result]) -> Result:
         history=(),
         profile=(),
         parts=tuple(
-            PartValues(f"round {part.record.number}", tuple(result.values.tolist()), end)
+            PartValues(f"round {part.record.number}", result.values, end)
             for part, result, end in zip(abilities.rounds(game), results, ends, strict=True)
         ),
     )

@@ -222,3 +222,37 @@ def test_a_sum_of_accuracies_is_called_a_sum():
     assert total.unit == "sum over 2 rounds of accuracy on 3 test rows"
     assert fs.exact(total).game.unit == total.unit
     assert FederatedGame([one, one], lambda weights: 1.0).unit == "sum over 2 rounds of the utility"
+
+
+@pytest.mark.parametrize("given", ["weights", "deltas"])
+def test_weights_and_deltas_are_not_taken_for_each_other(given, recwarn):
+    rng = np.random.default_rng(0)
+    server, changes = rng.normal(size=50), 0.5 * rng.normal(size=(3, 50))
+    updates = {"deltas": changes, "weights": server + changes}
+    rounds = {
+        kind: [{at: [update] for at, update in enumerate(sent)}] for kind, sent in updates.items()
+    }
+    list(read_rounds(rounds[given], given=given, server=[server]))
+    list(read_rounds(rounds[given], given=given, server=[np.zeros(50)]))  # both are the same there
+    assert not recwarn
+    other = "weights" if given == "deltas" else "deltas"
+    with pytest.warns(UserWarning, match=f"look like {other}, not {given}.*give '{other}'"):
+        list(read_rounds(rounds[other], given=given, server=[server]))
+
+
+@pytest.mark.parametrize("given", ["weights", "deltas"])
+def test_updates_without_a_change_and_copies_are_named(given):
+    sent = [{"ann": 1.0, "bob": 1.0, "carl": 0.0}, {"bob": 2.0, "carl": 0.0, "dora": 0.0}]
+    rounds = [{name: [np.array([update])] for name, update in one.items()} for one in sent]
+    server = [np.array([4.0])]
+    if given == "weights":
+        server = [[np.array([0.0])], [np.array([0.0])]]
+    game = FederatedGame.from_updates(
+        rounds, lambda weights: float(weights[0][0]), given=given, server=server
+    )
+    nothing = "sent an update that changes nothing"
+    remarks = ((1, "sent the same update as 'ann' in 1 of 2 rounds"),)
+    remarks += ((2, f"{nothing} in 2 of 2 rounds"), (3, f"{nothing} in 1 of 2 rounds"))
+    assert game.remarks == remarks
+    for result in (fs.exact(game), fs.estimate(game)):
+        assert tuple(map(tuple, result.game.remarks)) == remarks

@@ -18,6 +18,7 @@ from fairshapley.games.federated.rounds import (
     Weights,
     list_players,
     list_rounds,
+    odd_updates,
     read_rounds,
     write,
 )
@@ -269,6 +270,12 @@ class FederatedGame:
         if len(self.rounds) == 1:
             return one
         return f"sum over {len(self.rounds)} rounds of {one}"
+
+    @property
+    def remarks(self) -> tuple[tuple[int, str], ...]:
+        """The agents that sent zeros or another agent's update."""
+        names = self.player_names or [f"agent {agent}" for agent in range(self.n_players)]
+        return odd_updates([game.record for game in self.rounds], names)
 
     def __fingerprint_state__(self) -> dict[str, Any]:
         """What the utilities depend on: not the names, not the declared range."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +23,11 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.extras import import_torch
 from fairshapley._basics.files import MAX_BYTES
+from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions
+from fairshapley.games.player_data import equal_content
 
 Weights: TypeAlias = Any
 """A state dict of torch tensors, a dict of numpy arrays or a list of numpy arrays"""
@@ -34,6 +38,9 @@ Fixed: TypeAlias = dict[str, NDArray[Any]]
 Agent = TypeVar("Agent", bound=Hashable)
 Given: TypeAlias = Literal["weights", "deltas"]
 Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None
+
+# Changes of fewer weights may point anywhere.
+FEWEST_ENTRIES = 16
 
 
 @dataclass(frozen=True)
@@ -311,6 +318,8 @@ def read_round(
     before, server_fixed = np.zeros_like(deltas[0]), None
     if server is not None:
         before, server_fixed = read(server, layout, f"round {number}, server")
+    if number == 0:
+        _check_given(given, before, deltas)
     if given == "weights":
         with np.errstate(over="ignore"):
             deltas -= before
@@ -330,6 +339,46 @@ def read_round(
         layout=layout,
         fixed=_fixed_entries(server_fixed, fixed, given, wheres),
         server_known=server is not None,
+    )
+
+
+def _check_given(given: Given, server: Vector, updates: Vector) -> None:
+    """Warn where all weights look like deltas, or all deltas like weights.
+
+    Weights have about the server's part in its own direction, and deltas nearly none of it.
+    """
+    if server.size < FEWEST_ENTRIES or not server.any():
+        return
+    with np.errstate(all="ignore"):
+        parts = updates @ server / (server @ server)
+    alike = {"weights": (parts > 0.5).all(), "deltas": (parts < 0.5).all()}
+    other = "deltas" if given == "weights" else "weights"
+    if alike[other]:
+        near = {"weights": "the weights of the server", "deltas": "0"}
+        warnings.warn(
+            f"the updates of the first round look like {other}, not {given}: they are closer to "
+            f"{near[other]} than to {near[given]}; give {other!r} as `given` if that is so",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def odd_updates(rounds: Sequence[Round], names: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return the agents that sent zeros or another agent's update, each with a sentence."""
+    found: Counter[tuple[int, str]] = Counter()
+    for record in rounds:
+        changed = [bool(delta.any()) for delta in record.deltas]
+        for agent, change in zip(record.agents, changed, strict=True):
+            if record.server_known and not change:
+                found[agent, "sent an update that changes nothing"] += 1
+        # Adding 0 makes −0 and 0 the same bytes.
+        for one, copy in equal_content((delta + 0.0).tobytes() for delta in record.deltas):
+            if changed[one]:
+                original = names[record.agents[one]]
+                found[record.agents[copy], f"sent the same update as {original!r}"] += 1
+    return tuple(
+        (agent, f"{said} in {count} of {several(len(rounds), 'round')}")
+        for (agent, said), count in sorted(found.items())
     )
 
 
