@@ -28,8 +28,7 @@ from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.prices import Prices, by_size
 from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.levels import DELTA, EPSILON1, XI
-from fairshapley.fairness.looks import planned_look, spent_share
+from fairshapley.fairness.levels import DELTA, EPSILON1, XI, planned_look, spent_share
 from fairshapley.games import abilities
 from fairshapley.games.game import FunctionGame, Game, GameOption, function_game
 from fairshapley.randomness import side_generator

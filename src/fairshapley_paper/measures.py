@@ -14,7 +14,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.comparison.curves import Action, First, curve
 from fairshapley.comparison.measures import ape, inversion_error, inversions, mape, nl_nsw
 from fairshapley.errors import InputError
-from fairshapley.fairness.scores import fidelity
+from fairshapley.fairness.guarantees import fidelity
 from fairshapley_paper import metrics
 from fairshapley_paper.experiment import Ground, Measure, Outcome, Points
 

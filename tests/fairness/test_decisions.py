@@ -82,10 +82,9 @@ def test_decisions_are_readable_in_console_and_notebook():
     result = fs.exact(fs.games.FunctionGame(len, players=["Ann", "Bob"]))
     named = Decisions(np.array([-2.0, 1.0]), np.array([-1.0, 3.0]), 0.1, ("<b>", "Ann"))
     assert str(named).splitlines() == [
-        "2 values: 1 above zero, 1 below, 0 open; the order of 1 of 1 pair is settled; all "
-        "together with a probability of at least 0.9",
-        "Ann: from 1 to 3, above zero",
-        "<b>: from -2 to -1, below zero",
+        "2 intervals; with a probability of at least 0.9 all of them hold",
+        "Ann: 1 to 3, above zero",
+        "<b>: -2 to -1, below zero",
     ]
     assert repr(named) == str(named)
     assert "&lt;b&gt;" in named._repr_html_()
@@ -93,7 +92,7 @@ def test_decisions_are_readable_in_console_and_notebook():
     many = Decisions(np.zeros(100), np.ones(100), 0.1)
     assert "… 80 more" in str(many)
     assert len(str(many).splitlines()) == 22
-    assert "Ann: from 1 to 1" in str(result.decisions())
+    assert "Ann: 1 to 1" in str(result.decisions())
 
 
 def test_a_player_without_an_interval_is_not_known():

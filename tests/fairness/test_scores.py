@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairshapley as fs
-from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.fairness.guarantees import lower_fidelity
 
 
 @given(st.floats(-10, 10), st.floats(1e-6, 10), st.floats(0, 1), st.floats(0.1, 10))

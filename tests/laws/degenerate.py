@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 import fairshapley as fs
 from fairshapley.estimators.exact import exact_values
-from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.fairness.guarantees import lower_fidelity
 from fairshapley.fairness.tails import all_equal
 from fairshapley.semivalues import parse_semivalue
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.fairness.guarantees import lower_fidelity
 from fairshapley.results.records import Checkpoint, SizeBin
 from fairshapley.runs.history import FOLD_ROWS, MOST_BINS, Recorder
 

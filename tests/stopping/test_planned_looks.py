@@ -1,7 +1,7 @@
 """A run that is to become fair makes estimates at its planned looks, not after every round."""
 
 import fairshapley as fs
-from fairshapley.fairness.looks import spent_share
+from fairshapley.fairness.levels import spent_share
 
 FAIR = fs.Fair(epsilon1=0.1, delta=0.1, xi=1e-3)
 

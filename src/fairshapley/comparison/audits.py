@@ -29,8 +29,8 @@ from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import exact_values
 from fairshapley.fairness.axioms import Premises, check_estimate, check_fairness, tolerances
+from fairshapley.fairness.guarantees import fidelity
 from fairshapley.fairness.levels import DELTA, EPSILON1, XI, check_delta, check_epsilon1, check_xi
-from fairshapley.fairness.scores import fidelity
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed

@@ -16,7 +16,7 @@ from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.failures import shorten
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.looks import planned_look
+from fairshapley.fairness.levels import planned_look
 from fairshapley.fairness.tails import doubts, fair_tails
 from fairshapley.fairness.unseen import find_unseen
 from fairshapley.games.features.expectation import Expectation

@@ -19,10 +19,10 @@ from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.guarantees import (
     Guarantee,
+    fidelity,
     guarantee,
     required_fidelity,
 )
-from fairshapley.fairness.scores import fidelity
 
 __all__ = [
     "AxiomCheck",

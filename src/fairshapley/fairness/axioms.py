@@ -223,8 +223,8 @@ def check_axioms(
     nulls = checks.players(null_players(utilities, tolerance=slack), n_players)
     symmetric = checks.pairs(symmetric_pairs(utilities, tolerance=slack), n_players)
     desirable = checks.pairs(desirable_pairs(utilities, tolerance=slack), n_players)
-    cases = dict(zip(CLASSICAL, (nulls[:, None], symmetric, desirable), strict=True))
-    return _judged(cases, phi, np.zeros(n_players), slack, least_lead=0.0)
+    cases = nulls[:, None], symmetric, desirable
+    return _judged(CLASSICAL, cases, phi, np.zeros(n_players), slack, least_lead=0.0)
 
 
 def check_estimate(estimate: ArrayLike, truth: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -260,17 +260,8 @@ def within_tolerance(values: ArrayLike, truth: ArrayLike, epsilon1: float, xi: f
 
 
 def _equal_pairs(phi: FloatArray, slack: float) -> IntArray:
-    """The pairs i < j with |φ_i − φ_j| ≤ slack."""
-    order = np.argsort(phi, kind="stable")
-    ranked = phi[order]
-    ranks = np.arange(len(phi))
-    partners = np.searchsorted(ranked, ranked + slack, side="right") - ranks - 1
-    first = np.repeat(ranks, partners)
-    # 1, 2, … up to the number of partners, for each player in turn
-    ahead = np.arange(1, len(first) + 1) - np.repeat(np.cumsum(partners) - partners, partners)
-    second = first + ahead
-    pairs = np.sort(np.column_stack([order[first], order[second]]), axis=1)
-    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    """Return the pairs i < j with |φ_i − φ_j| ≤ slack."""
+    return np.argwhere(np.triu(np.abs(phi[:, None] - phi) <= slack, 1))
 
 
 def check_fairness(
@@ -326,38 +317,33 @@ def check_fairness(
     A2 symmetry holds (1 case)
     A3 approximate desirability: no case to check
     """
-    estimate = checks.vector(values, "the estimates")
-    n_players = len(estimate)
-    phi = estimate if truth is None else check_estimate(values, truth)[1]
-    equal = tolerance * float(np.abs(phi).max())
+    estimate, phi = check_estimate(values, values if truth is None else truth)
+    n_players, equal = len(estimate), tolerance * float(np.abs(phi).max())
     nulls = checks.players(null_players, n_players)
     phi = phi.copy()
     phi[nulls] = 0.0
+    symmetric = checks.pairs(() if symmetric_pairs is None else symmetric_pairs, n_players)
     if truth is not None:
         nulls = np.flatnonzero(np.abs(phi) <= equal)
-    if symmetric_pairs is not None:
-        symmetric = checks.pairs(symmetric_pairs, n_players)
-    elif truth is not None:
-        symmetric = _equal_pairs(phi, equal)
-    else:
-        symmetric = np.empty((0, 2), dtype=np.int64)
+        symmetric = _equal_pairs(phi, equal) if symmetric_pairs is None else symmetric
     desirable = checks.pairs(desirable_pairs, n_players)
 
     allowed = tolerances(phi, epsilon1, xi)
     slack = equal + tolerance * float(np.abs(estimate).max())
-    cases = dict(zip(APPROXIMATE, (nulls[:, None], symmetric, desirable), strict=True))
-    return _judged(cases, estimate, allowed, slack, least_lead=-slack)
+    cases = nulls[:, None], symmetric, desirable
+    return _judged(APPROXIMATE, cases, estimate, allowed, slack, least_lead=-slack)
 
 
 def _judged(
-    cases: dict[str, IntArray],
+    axioms: tuple[str, ...],
+    cases: tuple[IntArray, IntArray, IntArray],
     values: FloatArray,
     allowed: FloatArray,
     slack: float,
     least_lead: float,
 ) -> tuple[AxiomCheck, AxiomCheck, AxiomCheck]:
     """Check nullity, symmetry and desirability: values may be off by `allowed` and by rounding."""
-    nulls, symmetric, desirable = cases.values()
+    nulls, symmetric, desirable = cases
     gaps, leads = (values[pairs[:, 0]] - values[pairs[:, 1]] for pairs in (symmetric, desirable))
     broken = (
         np.abs(values[nulls[:, 0]]) > allowed[nulls[:, 0]] + slack,
@@ -366,7 +352,7 @@ def _judged(
     )
     first, second, third = (
         AxiomCheck(axiom, _tuples(found), _tuples(found[wrong]))
-        for (axiom, found), wrong in zip(cases.items(), broken, strict=True)
+        for axiom, found, wrong in zip(axioms, cases, broken, strict=True)
     )
     return first, second, third
 

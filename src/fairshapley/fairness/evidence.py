@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -102,10 +102,11 @@ class Evidence:
         Variances shrink with the power of their number: 1 for plain averages, more for a method
         that learns as it goes.
         """
-        known = {name: getattr(self, name) for name in Evidence.__dataclass_fields__}
-        for name in ("standard_errors", "sampling_errors", "shift"):
-            if known[name] is not None:
-                known[name] = known[name] / factor ** (power / 2)
-        known["counts"] = np.maximum(self.counts * factor, 2)
-        known["unseen"] = None if self.unseen is None else self.unseen * (1.0, factor, 1.0)
-        return Evidence(**known)
+        shrunk = {
+            name: errors / factor ** (power / 2)
+            for name in ("standard_errors", "sampling_errors", "shift")
+            if (errors := getattr(self, name)) is not None
+        }
+        unseen = None if self.unseen is None else self.unseen * (1.0, factor, 1.0)
+        counts = np.maximum(self.counts * factor, 2)
+        return replace(self, counts=counts, unseen=unseen, **shrunk)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairshapley._basics.text import one_line, several
+from fairshapley.fairness.guarantees import lower_fidelity
 from fairshapley.fairness.levels import DELTA, LARGE_XI
-from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.pairs import pair_sentences
 from fairshapley.results.tables import shown_table
 from fairshapley.results.test_set import another_set, both_errors

@@ -17,7 +17,7 @@ class Checkpoint(NamedTuple):
     min_fidelity: float
     """The lowest fidelity score of a player"""
     lower_fidelity: float
-    """The lowest of the cautious estimates, see `fairness.scores.lower_fidelity`"""
+    """The lowest of the cautious estimates, see `fairness.guarantees.lower_fidelity`"""
 
 
 class SizeBin(NamedTuple):

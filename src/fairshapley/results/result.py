@@ -17,12 +17,11 @@ from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import block_html, names_table_html, near_miss, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.aims import Aim
 from fairshapley.fairness.certificate import BOUNDS, Certificate
-from fairshapley.fairness.decisions import Decisions
+from fairshapley.fairness.decisions import Aim, Decisions
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.findings import Findings
-from fairshapley.fairness.guarantees import Guarantee, guarantee
+from fairshapley.fairness.guarantees import Guarantee, fidelity, guarantee
 from fairshapley.fairness.levels import (
     DELTA,
     EPSILON1,
@@ -30,7 +29,6 @@ from fairshapley.fairness.levels import (
     check_epsilon1,
     check_xi,
 )
-from fairshapley.fairness.scores import fidelity
 from fairshapley.results import payouts
 from fairshapley.results.console import heat_map_html, overview, summary
 from fairshapley.results.payouts import Money

@@ -17,7 +17,7 @@ from fairshapley.draws import Draw
 from fairshapley.estimators import Problem
 from fairshapley.estimators.moments import Means
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.scores import fidelity, lower_fidelity
+from fairshapley.fairness.guarantees import fidelity, lower_fidelity
 from fairshapley.fairness.unseen import find_unseen
 from fairshapley.results.records import Checkpoint, SizeBin
 from fairshapley.semivalues import Semivalue

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fairshapley._basics import checks
-from fairshapley.fairness.aims import Aim
 from fairshapley.fairness.certificate import BOUNDS, Certificate, cost_text, rounded_up
+from fairshapley.fairness.decisions import Aim
 from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.levels import (
     DELTA,
@@ -18,8 +18,8 @@ from fairshapley.fairness.levels import (
     check_delta,
     check_epsilon1,
     check_xi,
+    spent_share,
 )
-from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.tails import doubts, evaluations_for
 from fairshapley.stopping.rules import Rule, Snapshot
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from fairshapley._basics import checks
 from fairshapley.errors import BudgetError
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.looks import spent_share
-from fairshapley.fairness.scores import fidelity
+from fairshapley.fairness.guarantees import fidelity
+from fairshapley.fairness.levels import spent_share
 
 # Times a power of ten: steps of 1.3 to 1.7.
 RUNGS = (1, 1.5, 2, 3, 5, 7)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 
 import fairshapley as fs
-from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.fairness.guarantees import lower_fidelity
 from fairshapley.results.plots.canvas import literal
 
 mpl.use("Agg")

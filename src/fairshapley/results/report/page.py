@@ -19,7 +19,7 @@ from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
 from fairshapley.fairness.certificate import cost_text, rounded_up
-from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.fairness.guarantees import lower_fidelity
 from fairshapley.results.console import heat_map_html, money
 from fairshapley.results.origin import now
 from fairshapley.results.pairs import pair_sentences
