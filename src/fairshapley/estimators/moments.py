@@ -271,6 +271,11 @@ class Moments(Means):
         found = np.where(np.isfinite(found), found, np.sqrt(self.extremes()))
         return np.where(vary, found, 0.0)
 
+    @property
+    def largest_deviations(self) -> FloatArray:
+        """The largest deviation of a contribution from the mean; infinite without contributions."""
+        return np.maximum(self.highest - self.means, self.means - self.lowest)
+
     def extremes(self) -> FloatArray:
         """Return the largest squared deviation of a contribution, in units of their variance.
 
@@ -278,10 +283,9 @@ class Moments(Means):
         contributions, 0 where they are all equal but for rounding.
         """
         vary = (self.counts > 1) & (self.squares > ROUNDING**2 * self.mean_square * self.counts)
-        with np.errstate(invalid="ignore"):  # players without contributions have infinite extremes
-            largest = np.maximum(self.highest - self.means, self.means - self.lowest)
         variances = self.squares / np.maximum(self.counts - 1, 1)
-        ratio = np.square(np.where(vary, largest, 0.0)) / np.where(vary, variances, 1.0)
+        largest = np.where(vary, self.largest_deviations, 0.0)
+        ratio = np.square(largest) / np.where(vary, variances, 1.0)
         return np.where(self.counts > 1, ratio, np.nan)
 
 
@@ -378,17 +382,20 @@ def sums_by_size(at: Any, numbers: Any, length: int) -> Any:
     Parameters
     ----------
     at
-        The entry of each number, a tensor of whole numbers.
+        The entry of each number: whole numbers, in an array or a tensor.
     numbers
-        A tensor of float64.
+        An array or a tensor of float64.
     length
         The number of entries.
 
     Returns
     -------
-    tensor
-        Shape (3, `length`), float64.
+    array or tensor
+        Shape (3, `length`).
     """
+    if isinstance(at, np.ndarray):
+        powers = (np.ones_like(numbers), numbers, np.square(numbers))
+        return np.array([np.bincount(at, power, length) for power in powers])
     import torch
 
     scale = numbers.abs().max().clamp_min(TINY_SCALE)

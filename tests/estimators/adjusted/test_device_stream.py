@@ -8,9 +8,10 @@ import torch
 
 import fairshapley as fs
 from fairshapley.draws.device import DeviceUnits
-from fairshapley.estimators.adjusted.device_stream import DeviceStream
+from fairshapley.estimators.adjusted.linear_proxy import LinearProxies
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.streaming import DeviceStream
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.moments import sums_by_size
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
@@ -80,14 +81,13 @@ def test_sums_are_those_of_the_contributions(semivalue, paired):
             schedule.tell(draw, values)
     assert schedule.learner.slopes.any()
     common = schedule.constant + schedule.learner.values
-    plan, before = schedule.plan, schedule._through.values
+    plan, learner = schedule.plan, schedule.learner
     gains = values.numpy()
     masks, sizes = draw.units.T.numpy(), draw.unit_sizes.numpy()
     if paired:
         gains = 0.5 * (gains[: len(sizes)] - gains[len(sizes) :])
-    fitted = schedule.level[sizes - 1] + schedule.learner.predict(
-        masks.astype(np.float32), sizes - 1
-    )
+    proxy = LinearProxies(learner.bases, learner.slopes[..., None], learner.offsets[:, None])
+    fitted = schedule.level[sizes - 1] + proxy.predict(masks, sizes, np.zeros_like(sizes))
     scaled = (gains - fitted) / plan[sizes - 1]
     inside, outside = weights.inside[sizes - 1] * scaled, -weights.outside[sizes - 1] * scaled
     rows = np.where(masks, inside[:, None], outside[:, None])
@@ -95,11 +95,11 @@ def test_sums_are_those_of_the_contributions(semivalue, paired):
     schedule.next_planned = 10**9
     schedule.tell(draw, values)
     epoch = schedule._epoch
-    np.testing.assert_allclose(epoch.moments.means, (rows + common).mean(axis=0), 1e-5, 1e-7)
-    np.testing.assert_allclose(epoch.moments.squares, len(rows) * rows.var(axis=0), rtol=1e-4)
-    np.testing.assert_allclose(epoch.power, np.square(rows).sum(), rtol=1e-9)
-    deviations = np.abs(rows + common - before).max(axis=0)
-    np.testing.assert_allclose(epoch.largest, deviations, rtol=1e-4)
+    np.testing.assert_allclose(epoch.means, (rows + common).mean(axis=0), 1e-5, 1e-7)
+    np.testing.assert_allclose(epoch.squares, len(rows) * rows.var(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(schedule._epoch_power, np.square(rows).sum(), rtol=1e-6)
+    np.testing.assert_allclose(epoch.lowest, (rows + common).min(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(epoch.highest, (rows + common).max(axis=0), rtol=1e-4)
 
 
 def test_the_proxy_learns_and_blocks_change_little(monkeypatch):
@@ -117,7 +117,7 @@ def test_the_proxy_learns_and_blocks_change_little(monkeypatch):
     plain = fs.estimate(game, OnTorch(proxy="none"), budget=8000, seed=0)
     learnt = fs.estimate(game, OnTorch(), budget=8000, seed=0)
     assert learnt.standard_errors.mean() < 0.2 * plain.standard_errors.mean()
-    name = "fairshapley.estimators.adjusted.device_stream.BLOCK_ENTRIES"
+    name = "fairshapley.estimators.adjusted.streaming.DEVICE_ENTRIES"
     monkeypatch.setattr(name, 100 * 37)
     blocks = fs.estimate(game, OnTorch(), budget=8000, seed=0)
     np.testing.assert_allclose(blocks.values, learnt.values, rtol=1e-4)

@@ -14,7 +14,7 @@ from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.schedule import Schedule
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.stored_units import StoredUnits
-from fairshapley.estimators.adjusted.streaming import MAX_KEPT, Stream
+from fairshapley.estimators.adjusted.streaming import MAX_KEPT, DeviceStream, Stream
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.rounds import DEVICE_FIRST, DEVICE_ROUNDS
@@ -55,7 +55,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     are drawn. It does not show in thousands of repeated runs (see the laws in the tests).
 
     The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each. On more than
-    16 384 players, and where the game computes on a device (`device_stream.py`), it keeps none: the
+    16 384 players, and where the game computes on a device, it keeps none: the
     proxy that judges a unit is learnt from the units before it (`streaming.py`), pairs stay pairs,
     and no size is enumerated.
 
@@ -128,12 +128,10 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         """Nothing told; a very large game streams its units."""
         weights = SizeWeights.of(problem.semivalue, problem.n_players, problem.prices)
         if problem.device is not None:
-            from fairshapley.estimators.adjusted.device_stream import DeviceStream
-
             return AdjustedState(DeviceStream(problem, self.proxy, weights))
-        pooling = Pooling.of(problem) if self.pool and problem.identical else None
         if problem.n_players > self._max_kept:
-            return AdjustedState(Stream(problem, self.proxy, weights, pooling))
+            return AdjustedState(Stream(problem, self.proxy, weights))
+        pooling = Pooling.of(problem) if self.pool and problem.identical else None
         schedule = StoredUnits.begin(problem, self.proxy, weights, pooling, model=self.model)
         return AdjustedState(schedule)
 

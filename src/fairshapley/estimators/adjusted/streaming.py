@@ -14,39 +14,48 @@ noise; what its mean square has in excess of the noise is the mean square of the
 The coefficients move by P/(P + noise) of the estimate, which is best among all such steps, and
 leaves P·noise/(P + noise): an additive game with n players loses half of its residual with n units.
 
-*Moments.* y_t has two values for all players inside and outside, plus what the proxy gives each.
-So sums and sums of squares are products of the masks with two numbers for each unit, and what is
-the same for all coalitions of a size is a table of the sizes.
+*Sums.* y_t has two values for all players inside and outside, plus what the proxy gives each. So
+sums and sums of squares are products of the masks with two numbers for each unit, and what is the
+same for all coalitions of a size is a table of the sizes. Of a block of units only three sums for
+each size and a few numbers for each player are left. The same code adds them up in numpy, and in
+torch where the game computes on a device and units stay there.
+
+*On a device* coalitions are drawn as a mixture of Bernoulli memberships (`SizeLaw`), whose law of
+sizes is as near to the plan as binomials allow, and known exactly. Sums for each size are of whole
+numbers, so that their order does not count; products are those of a matrix library. The same
+device, library and seed give the same bits; another device draws other coalitions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.draws import ListedCoalitions
+from fairshapley._basics.types import FloatArray
+from fairshapley.draws.device import BLOCK_ENTRIES as DEVICE_ENTRIES
+from fairshapley.draws.device import DeviceUnits, SizeLaw
 from fairshapley.draws.permutations import packed_sets, random_sizes
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
 from fairshapley.estimators.adjusted.schedule import Schedule
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.estimators.adjusted.units import MaskArray
-from fairshapley.estimators.estimator import Drawn, Estimate, Problem
+from fairshapley.estimators.estimator import Estimate, Problem
 from fairshapley.estimators.moments import (
     ROUNDING,
     Moments,
     WeightedParts,
     floor_variances,
     power_of_two,
+    sums_by_size,
     whole_below,
 )
-from fairshapley.estimators.pooling import Pooling
+from fairshapley.estimators.rounds import DEVICE_FIRST, device_units
 
 # Up to this many players units are kept: 60 evaluations for each are then 1 GB.
 MAX_KEPT = 1 << 14
@@ -56,8 +65,6 @@ BLOCK_ENTRIES = 1 << 23
 EPOCH_SHARE, MIN_EPOCH = 8, 16
 # From one epoch to the next a weight grows at most by this factor.
 MAX_GAIN = 2.0
-# Units whose contributions are made one by one, at a time.
-DEVIANTS = 16
 
 
 class WeightedEpochs:
@@ -83,13 +90,15 @@ class WeightedEpochs:
     def __init__(self, n_players: int) -> None:
         self.n_players = n_players
         self.parts = WeightedParts.none(n_players)
-        """Of ȳ with the weights w·M and the variances s²/M"""
+        """The sums over ȳ with the weights w·M and the variances s²/M"""
         self.square = 0.0
         """Σ w²·M"""
-        self.second: float = 0.0
+        self.second = 0.0
         """Σ w²·Σ y², all players together"""
-        self.single = True
-        """Whether no epoch has two contributions"""
+        self.degrees = 0
+        """Σ (M − 1)"""
+        self.largest: FloatArray = np.zeros(n_players)
+        """The largest w·|y − ȳ| of each player"""
 
     def add(self, part: Moments, weight: float) -> None:
         """Fold in an epoch; every player has the same number of contributions in it."""
@@ -101,59 +110,35 @@ class WeightedEpochs:
         variances = part.squares / (count * max(count - 1, 1))
         self.parts = self.parts.plus(weight * count, part.means, variances)
         self.second += weight**2 * float((part.squares + count * part.means**2).sum())
-        self.single = self.single and count < 2
+        self.degrees += count - 1
+        self.largest = np.maximum(self.largest, weight * part.largest_deviations)
 
-    def copy(self) -> WeightedEpochs:
-        """The same sums, to be added to."""
-        return copy(self)  # arrays are replaced, never changed
+    def with_running(self, part: Moments, weight: float) -> WeightedEpochs:
+        """Return the sums with the running epoch."""
+        together = copy(self)  # arrays are replaced, never changed
+        together.add(part, weight)
+        return together
 
-    @property
-    def values(self) -> FloatArray:
-        """φ̂; NaN before the first contribution."""
-        return self.parts.mean()[0]
-
-    def estimate(self, largest: FloatArray | None = None) -> Estimate:
-        """The weighted mean; `largest` holds the largest w·|y − φ̂| of each player.
-
-        Weights w count as (Σw)²/Σw² equal ones (Kish).
-        """
+    def estimate(self) -> Estimate:
+        """Return the weighted mean; weights w count as (Σw)²/Σw² equal ones (Kish)."""
         if not self.square:
             return Estimate.unknown(self.n_players)
-        weight = self.parts.weights[0]
-        counts = whole_below(np.square(self.parts.weights) / self.square)
-        equal = float(counts[0])
+        total = self.parts.weights
+        counts = whole_below(np.square(total) / self.square)
         # τ² in the unit of contributions, each counted as often as its squared weight says.
         mean_square = self.second / (self.square * self.n_players)
         values, variances = self.parts.mean()
-        if self.single:
+        if not self.degrees:
             variances = np.full(self.n_players, np.nan)
         floored = floor_variances(variances, counts, mean_square)
-        extremes = None
-        if largest is not None:
-            vary = variances * equal > ROUNDING**2 * mean_square
-            one = np.where(vary, variances * equal, 1.0)
-            ratio = np.square(largest * equal / weight) / one
-            extremes = np.where(np.isnan(variances), np.nan, np.where(vary, ratio, 0.0))
+        spread_of_one = variances * counts
+        vary = spread_of_one > ROUNDING**2 * mean_square
+        ratio = np.square(self.largest * counts / total) / np.where(vary, spread_of_one, 1.0)
+        extremes = np.where(np.isnan(variances), np.nan, np.where(vary, ratio, 0.0))
         return Estimate(values, floored, counts, extremes=extremes)
 
 
-@dataclass(eq=False)
-class Epoch:
-    """The contributions y of an epoch."""
-
-    moments: Moments
-    largest: FloatArray
-    """The largest |y − φ̂| of each player, φ̂ the mean before"""
-    power: float = 0.0
-    """Σ_t Σ_i x_i²"""
-
-    @classmethod
-    def of(cls, n_players: int) -> Epoch:
-        """Nothing told."""
-        return cls(Moments(n_players), np.zeros(n_players))
-
-
-class Streaming(Schedule[Drawn]):
+class Stream(Schedule[Any]):
     """The moments of all units told so far, and the proxy that they taught; nothing else is kept.
 
     An epoch's weight is one over the mean Σ_i x_i² of the epoch before it: known before it begins,
@@ -164,15 +149,11 @@ class Streaming(Schedule[Drawn]):
     ----------
     problem, proxy, weights
         The problem, the proxy that the user chose, and the weights of the sizes.
-    pooling
-        Who shares one value.
     """
 
-    def __init__(
-        self, problem: Problem, proxy: ProxyOption, weights: SizeWeights, pooling: Pooling | None
-    ) -> None:
+    def __init__(self, problem: Problem, proxy: ProxyOption, weights: SizeWeights) -> None:
         n_players = problem.n_players
-        self.problem, self.weights, self.pooling = problem, weights, pooling
+        self.problem, self.weights, self.pooling = problem, weights, None
         self.told = 0
         self.learner = ProxyLearner(weights, used=proxy != "none")
         lowest, highest = weights.ends
@@ -183,70 +164,50 @@ class Streaming(Schedule[Drawn]):
         self._seen: FloatArray = np.zeros((2, n_players - 1))
         """By size since the last plan: the units, and their squared residuals"""
         self._through = WeightedEpochs(n_players)
-        self._epoch = Epoch.of(n_players)
+        self._epoch, self._epoch_power = Moments(n_players), 0.0
+        """The contributions of the epoch, and their Σ_t Σ_i x_i²"""
         self._end = MIN_EPOCH
         self._power = 0.0
         """The Σ_i x_i² that the current weight is one over; 0 while there is none"""
         self._unit = 1.0
-        """Near the first of them: the squares of weights must not overflow"""
-        self._largest: FloatArray = np.zeros(n_players)
-        """The largest w·|y − φ̂| of each player"""
+        """A number near the first of them: the squares of weights must not overflow"""
         self.next_planned = self.next_plan
         self._follow(weights.base)
 
     def _follow(self, plan: FloatArray) -> None:
-        """From now on sizes are drawn by this plan."""
+        """From now on draw sizes by this plan."""
         self.plan = plan
         possible = np.where(plan > 0, plan, np.inf)
         # What a residual counts for players inside and outside, by size.
         self.inside, self.outside = self.weights.inside / possible, -self.weights.outside / possible
         self.importance = self.weights.importance(plan)
 
-    @property
-    def common(self) -> FloatArray:
-        """What all units give to each player."""
-        common: FloatArray = self.constant + self.learner.values
-        return common if self.pooling is None else self.pooling.shared(common[None])[0]
+    def ask(self, rng: np.random.Generator) -> Any:
+        """Draw units by the current plan."""
+        sizes = 1 + random_sizes(rng, self.next_units, self.plan)
+        return self.drawn(packed_sets(rng, sizes, self.problem.n_players))
 
-    def _shift(self) -> FloatArray:
-        """What is common, less the mean before."""
-        return np.nan_to_num(self.common - self._through.values)
+    def blocks(self, draw: Any, values: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield blocks of units as columns, with the places of their sizes in tables, and gains.
 
-    def estimate(self) -> Estimate:
-        """The weighted mean of the contributions."""
-        together = self._through.copy()
-        together.add(self._epoch.moments, self._weight())
-        return together.estimate(np.maximum(self._largest, self._weight() * self._epoch.largest))
+        Units with a gain of NaN are left out.
+        """
+        packed, gains = draw.packed, values
+        if self.weights.paired:
+            packed, gains = packed[::2], 0.5 * (values[::2] - values[1::2])
+        kept = np.flatnonzero(~np.isnan(gains))
+        step = max(16, BLOCK_ENTRIES // self.problem.n_players)
+        for start in range(0, len(kept), step):
+            part = kept[start : start + step]
+            masks = bits.unpack(packed[part], self.problem.n_players)
+            yield masks.T, bits.sizes(packed[part]).astype(np.int64) - 1, gains[part]
 
-    def _weight(self) -> float:
-        """The first epoch has that of the second, or 1 as long as it is the only one."""
-        return self._unit / self._power if self._power else 1.0
-
-    def _learn(self, by_size: FloatArray, gradient: FloatArray) -> None:
-        """What is told by the number, sum and squares of the residuals of each size."""
-        sizes, rest = self.weights.sizes, self.problem.n_players - self.weights.sizes
-        self._epoch.power += float((sizes * self.inside**2 + rest * self.outside**2) @ by_size[2])
-        self.learner.learn(by_size, self.importance, gradient)
-        self._seen += by_size[::2]
-
-    def _add_moments(self, by_size: FloatArray, added: FloatArray, squares: FloatArray) -> None:
-        """Moments of contributions, from sums over each player's units of y inside less outside."""
-        counts, sums, second = by_size
-        n_players, sizes, count = len(added), self.weights.sizes, int(counts.sum())
-        added = added + self.outside @ sums
-        total = float((sizes * self.inside + (n_players - sizes) * self.outside) @ sums)
-        added += (total - added.sum()) / n_players  # the sum over all players is known better
-        within = np.maximum(squares + self.outside**2 @ second - added**2 / count, 0.0)
-        self._epoch.moments.merge(Moments.of(count, added / count + self.common, within))
-
-    def _deviates(self, contributions: FloatArray, shift: FloatArray) -> None:
-        """Some units gave these contributions, without what is common."""
-        largest = np.abs(contributions + shift).max(axis=0)
-        self._epoch.largest = np.maximum(self._epoch.largest, largest)
-
-    def _pass(self, units: int) -> None:
-        """A round is through; an epoch may be as well, and then the sizes may be planned anew."""
-        self.told += units
+    @one_thread()
+    def tell(self, draw: Any, values: Any) -> Self:
+        """Let the units pass; end an epoch, and plan the sizes anew, where that is due."""
+        for units, at, gains in self.blocks(draw, values):
+            self._fold_in(units, at, gains)
+        self.told += len(draw) // (2 if self.weights.paired else 1)
         if self.told >= self._end:
             self._close()
         if self.told >= self.next_planned:
@@ -254,98 +215,119 @@ class Streaming(Schedule[Drawn]):
             self._follow(self.weights.neyman_of(*self._seen))
             self._seen = np.zeros_like(self._seen)
             self.next_planned = self.next_plan
+        return self
+
+    def _fold_in(self, units: Any, at: Any, gains: Any) -> None:
+        """Fold in a block of units, of numpy or torch: their contributions, and what they teach."""
+        xp: Any = np
+        if not isinstance(units, np.ndarray):
+            import torch
+
+            xp = torch
+        learner, n_players = self.learner, self.problem.n_players
+        tables = [self.level + learner.curve, self.inside, self.outside, self.importance]
+        table = xp.asarray(np.stack([*tables, *learner.bases.slopes]), device=units.device)[:, at]
+        members = xp.asarray(units, dtype=xp.float32)
+        slopes = xp.asarray(learner.single_slopes, device=units.device)
+        explained = (table[4:] * (slopes @ members)).sum(axis=0)
+        residuals = gains - table[0] - learner.unit * explained
+        both, weighted = table[1:3] * residuals, table[3] * residuals
+        unit, taught = (power_of_two(float(abs(part).max())) for part in (both, weighted))
+        high, low = both / unit
+        columns = xp.stack([high - low, high**2 - low**2, *(table[4:] * (2.0 / taught * weighted))])
+        products = _on_host(xp.asarray(columns, dtype=xp.float32) @ members.T)
+        high, low = (xp.asarray(part, dtype=xp.float32) for part in (high, low))
+        each = xp.where(units, high, low)
+        extremes = _on_host(xp.stack([xp.amin(each, axis=1), xp.amax(each, axis=1)]))
+        by_size = _on_host(sums_by_size(at, residuals, n_players - 1))
+        self._add_moments(by_size, unit * products[0], unit**2 * products[1], unit * extremes)
+        self.learner.learn(by_size, self.importance, taught * products[2:])
+        self._seen += by_size[::2]
+
+    def _add_moments(
+        self, by_size: FloatArray, sums: FloatArray, squares: FloatArray, extremes: FloatArray
+    ) -> None:
+        """Fold in contributions, from sums over each player's units of y inside less outside."""
+        counts, residuals, second = by_size
+        sizes, rest, count = self.weights.sizes, len(sums) - self.weights.sizes, int(counts.sum())
+        sums = sums + self.outside @ residuals
+        total = float((sizes * self.inside + rest * self.outside) @ residuals)
+        sums += (total - sums.sum()) / len(sums)  # the sum over all players is known better
+        within = np.maximum(squares + self.outside**2 @ second - sums**2 / count, 0.0)
+        common = self.constant + self.learner.values
+        lowest, highest = extremes + common
+        means = sums / count + common
+        part = Moments.of(count, means, within, lowest=lowest, highest=highest)
+        self._epoch.merge(part)
+        self._epoch_power += float((sizes * self.inside**2 + rest * self.outside**2) @ second)
+
+    def estimate(self) -> Estimate:
+        """Return the weighted mean of the contributions."""
+        return self._through.with_running(self._epoch, self._weight()).estimate()
+
+    def _weight(self) -> float:
+        """Return the weight of the epoch; 1 as long as it is the only one."""
+        return self._unit / self._power if self._power else 1.0
 
     def _close(self) -> None:
-        """The epoch is through: its weight is used, the next one's is fixed, the proxy learns."""
+        """End the epoch: use its weight, fix the next one's, and let the proxy learn."""
         self._end = self.told + max(MIN_EPOCH, self.told // EPOCH_SHARE)
-        count = int(self._epoch.moments.counts[0])
-        if count == 0 or (self._epoch.power == 0 and not self._power):
+        count = int(self._epoch.counts[0])
+        if count == 0 or (self._epoch_power == 0 and not self._power):
             return  # nothing was left of any unit so far, so that there is no weight: it goes on
-        power = self._epoch.power / count
+        power = self._epoch_power / count
         if not self._power:
             self._power, self._unit = power, power_of_two(power)
-        weight = self._weight()
-        self._through.add(self._epoch.moments, weight)
-        self._largest = np.maximum(self._largest, weight * self._epoch.largest)
+        self._through.add(self._epoch, self._weight())
         # A quiet epoch may have missed a rare spike.
         self._power = max(power, self._power / MAX_GAIN)
-        self._epoch = Epoch.of(self.problem.n_players)
+        self._epoch, self._epoch_power = Moments(self.problem.n_players), 0.0
         self.learner.step()
 
 
-class Stream(Streaming[ListedCoalitions]):
-    """Units on the host."""
+class DeviceStream(Stream):
+    """A stream whose units stay on a device; the problem says on which."""
 
-    def ask(self, rng: np.random.Generator) -> ListedCoalitions:
-        """Units drawn by the current plan."""
-        sizes = 1 + random_sizes(rng, self.next_units, self.plan)
-        return self.drawn(packed_sets(rng, sizes, self.problem.n_players))
+    first_round: ClassVar[int] = DEVICE_FIRST
 
-    @one_thread()
-    def tell(self, draw: ListedCoalitions, values: FloatArray) -> Stream:
-        """Let the units pass; those with a gain of NaN are left out."""
-        packed, gains = draw.packed, values
-        if self.weights.paired:
-            packed, gains = packed[::2], 0.5 * (values[::2] - values[1::2])
-        kept, at = np.flatnonzero(~np.isnan(gains)), bits.sizes(packed).astype(np.int64) - 1
-        residuals = gains - self.level[at]
-        n_players = self.problem.n_players
-        added = np.zeros((2 + len(self.learner.slopes), n_players))
-        rows = max(16, BLOCK_ENTRIES // n_players)
-        for start in range(0, len(kept), rows):
-            part = kept[start : start + rows]
-            masks = bits.unpack(packed[part], n_players)
-            numbers = masks.astype(np.float32)
-            residuals[part] -= self.learner.predict(numbers, at[part])
-            added += self._block(masks, numbers, at[part], residuals[part])
-        if len(kept):
-            at, residuals = at[kept], residuals[kept]
-            powers = (np.ones_like(residuals), residuals, np.square(residuals))
-            by_size = np.array([np.bincount(at, one, n_players - 1) for one in powers])
-            if self.pooling is None:
-                self._add_moments(by_size, *added[:2])
-            self._learn(by_size, added[2:])
-        self._pass(len(gains))
-        return self
+    def __init__(self, problem: Problem, proxy: ProxyOption, weights: SizeWeights) -> None:
+        self.law = SizeLaw(problem.n_players)
+        super().__init__(problem, proxy, weights)
 
-    def _block(
-        self, masks: BoolArray, numbers: MaskArray, at: IntArray, residuals: FloatArray
-    ) -> FloatArray:
-        """Sums of y and y² inside less outside and the gradient of the proxy: one product."""
-        both = np.stack([self.inside[at], self.outside[at]]) * residuals
-        taught = self.learner.columns(at, self.importance[at] * residuals)
-        units = [power_of_two(float(np.abs(one).max(initial=0.0))) for one in (both, taught)]
-        high, low = both / units[0]
-        columns = np.concatenate([[high - low, high**2 - low**2], taught / units[1]])
-        scales = np.array([units[0], units[0] ** 2, *[units[1]] * len(taught)])
-        if self.pooling is None:
-            self._deviations(masks, both)
-        else:
-            block = self.pooling.shared(_rows(masks, both))
-            self._deviates(block, self._shift())
-            self._epoch.moments.add(block + self.common)
-        products: FloatArray = (columns.astype(np.float32) @ numbers).astype(np.float64)
-        return scales[:, None] * products
+    def _follow(self, plan: FloatArray) -> None:
+        super()._follow(self.law.near(plan).sizes)
 
-    def _deviations(self, masks: BoolArray, both: FloatArray) -> None:
-        """Only few units can deviate by more than any before: the largest are looked at first."""
-        shift, seen = self._shift(), self._largest / self._weight()
-        most = np.abs(both).max(axis=0) + np.abs(shift).max()
-        order = np.argsort(-most)
-        for start in range(0, len(order), DEVIANTS):
-            some = order[start : start + DEVIANTS]
-            if most[some[0]] <= np.maximum(self._epoch.largest, seen).min():
-                return
-            self._deviates(_rows(masks[some], both[:, some]), shift)
+    def ask(self, rng: np.random.Generator) -> DeviceUnits:
+        """Draw units by the current plan."""
+        paired, device = self.weights.paired, str(self.problem.device)
+        n_players, each = self.problem.n_players, 2 if paired else 1
+        count = device_units(self.told, n_players, each, self.first_round)
+        return DeviceUnits.draw(rng, count, self.law, device, paired=paired)
+
+    def blocks(self, draw: DeviceUnits, values: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield blocks of units as columns, with the places of their sizes in tables, and gains."""
+        import torch
+
+        gains = torch.as_tensor(values, dtype=torch.float64, device=self.problem.device)
+        units, at = draw.units, draw.unit_sizes - 1
+        if draw.paired:
+            gains = 0.5 * (gains[: len(at)] - gains[len(at) :])
+        if isinstance(values, np.ndarray) and np.isnan(values).any():  # skipped ones are left out
+            kept = ~torch.isnan(gains)
+            units, at, gains = units[:, kept], at[kept], gains[kept]
+        step = max(1, DEVICE_ENTRIES // self.problem.n_players)
+        for start in range(0, len(at), step):
+            part = slice(start, start + step)
+            yield units[:, part], at[part], gains[part]
 
 
-def _rows(masks: BoolArray, both: FloatArray) -> FloatArray:
-    """What each unit gives to each player, from what it gives inside and outside."""
-    return np.where(masks, both[0][:, None], both[1][:, None])
+def _on_host(numbers: Any) -> FloatArray:
+    """Return an array of numpy, or a tensor, as an array in double precision."""
+    return np.asarray(getattr(numbers, "cpu", lambda: numbers)(), dtype=np.float64)
 
 
 def _level(problem: Problem, weights: SizeWeights) -> FloatArray:
-    """From v(∅) to v(N) in proportion to the size, by size; for pairs half of the difference."""
+    """Return v(∅) to v(N) in proportion to the size, by size; for pairs half of the difference."""
     shares = weights.sizes / problem.n_players
     rise = problem.full - problem.empty
     return rise * (shares - 0.5) if weights.paired else problem.empty + rise * shares
@@ -359,7 +341,7 @@ class ProxyLearner:
     weights
         The weights of the sizes.
     used
-        Without any function of the size it is 0 for ever.
+        Whether it learns at all; else it is 0.
     """
 
     def __init__(self, weights: SizeWeights, *, used: bool = True) -> None:
@@ -377,7 +359,7 @@ class ProxyLearner:
         self._begin()
 
     def _begin(self) -> None:
-        """An epoch in which nothing was seen yet."""
+        """Begin an epoch."""
         n_slopes, n_offsets = len(self.slopes), len(self.offsets)
         self._gradient: FloatArray = np.zeros_like(self.slopes)
         self._gram, self._noise = np.zeros((2, n_slopes))
@@ -385,25 +367,21 @@ class ProxyLearner:
         self._right: FloatArray = np.zeros(n_offsets)
         self.curve: FloatArray = self.offsets @ self.bases.offsets
         """What the proxy gives to all coalitions of a size, by size"""
-        self._columns_unit = power_of_two(float(np.abs(self.slopes).max(initial=0.0)))
-        self._columns = (2.0 * self.slopes.T / self._columns_unit).astype(np.float32)
-
-    def predict(self, numbers: MaskArray, at: IntArray) -> FloatArray:
-        """The proxy's utility of each coalition."""
-        fitted: FloatArray = self.curve[at]
-        if self._columns.any():
-            sums = self.bases.slopes[:, at].T * (numbers @ self._columns)
-            fitted += self._columns_unit * sums.sum(axis=1)
-        return fitted
-
-    def columns(self, at: IntArray, weighted: FloatArray) -> FloatArray:
-        """What the gradient is the product of, with the masks."""
-        return self.bases.slopes[:, at] * (2.0 * weighted)
+        self.unit = 2.0 * power_of_two(float(np.abs(self.slopes).max(initial=0.0)))
+        self.single_slopes = (2.0 / self.unit * self.slopes).astype(np.float32)
+        """The slopes for masks of 0 and 1, over `unit`"""
 
     def learn(self, by_size: FloatArray, importance: FloatArray, gradient: FloatArray) -> None:
-        """What units say of the coefficients, to be used when the epoch ends.
+        """Keep what units say of the coefficients, until the epoch ends.
 
-        From the number, sum and squares of the residuals of each size, and the gradient.
+        Parameters
+        ----------
+        by_size
+            The number of units of each size, the sums of their residuals and of the squares.
+        importance
+            What a squared residual of each size counts.
+        gradient
+            The gradient of the squared residuals by the slopes.
         """
         counts, sums, squares = by_size
         offsets, weights = self.bases.offsets, importance * counts
@@ -414,7 +392,7 @@ class ProxyLearner:
         self._gradient += gradient
 
     def step(self) -> None:
-        """The epoch is through: move the coefficients."""
+        """Move the coefficients at the end of an epoch."""
         count = self.weights.n_players - 1.0
         gram = np.where(self._gram > 0, self._gram, np.inf)
         gradient = self._gradient - self._gradient.mean(axis=1, keepdims=True)
