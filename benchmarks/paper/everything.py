@@ -1,9 +1,9 @@
-"""All runs of the paper on one machine: ``python -m benchmarks.paper.everything trials``.
+"""Make all runs of the paper on one machine: ``python -m benchmarks.paper.everything trials``.
 
-The trials need numpy, scipy and scikit-learn alone, the data (FAIRSHAPLEY_DATA), and about two
-hours of one core; they are kept one by one, so that a run that was stopped goes on. What they say
-is written where the pictures can be drawn: ``… write`` makes the pages of docs/paper/results from
-them. A folder of trials made elsewhere, as one file::
+The trials need the package without its extras, the data (FAIRSHAPLEY_DATA), and about two hours
+of one core. They are kept one by one, so a run that was stopped continues. ``… write`` makes the
+pages of docs/paper/results from them, and needs matplotlib. Trials travel between machines as one
+file::
 
     python -m benchmarks.paper.everything trials --workers 16 --out /tmp/paper --pack /tmp/paper.tar
     python -m benchmarks.paper.everything write --out /tmp/paper --unpack /tmp/paper.tar
@@ -31,8 +31,8 @@ from fairshapley_paper.store import Store
 RESULTS = Path(__file__).parents[2] / "docs" / "paper" / "results"
 BASELINES = ("mc", "mc-walks", "owen", "sobol", "stratified", "kernel")
 LONG = ("noisy-labels", "fidelity-ape", "symmetry", "federations")
-"""What takes longest goes first"""
-# Figure 1 as published: MC, and the truth from as many permutations as in the paper.
+"""The experiments that take longest, which go first"""
+# Figure 1 as published has MC alone; beside it stand the baselines on its two panels.
 DRAWN: dict[str, dict[str, Sequence[str]]] = {
     "figure-1": {"only": ("breast_cancer-logistic", "mnist-knn"), "methods": BASELINES},
     "figure-1-appendix": {"methods": ("mc",)},
@@ -41,7 +41,7 @@ FEWER = {"xi": BASELINES}
 
 
 def all_jobs(names: list[str]) -> list[Job]:
-    """The jobs of some experiments; those of figure 1 are among them."""
+    """Return the jobs of the named experiments."""
     found = []
     for name in sorted(names, key=lambda name: (name not in LONG, name)):
         experiment = EXPERIMENTS[name]
@@ -53,7 +53,7 @@ def all_jobs(names: list[str]) -> list[Job]:
 
 
 def trials(names: list[str], out: Path, workers: int, seconds: float) -> int:
-    """Do what is not done; how many jobs are left when the time is over."""
+    """Do the jobs without a result; return how many are left when the time is over."""
     stores = {name: Store(out / name / "trials") for name in names}
     left = [job for job in all_jobs(names) if stores[job.experiment].find(job) is None]
     print(f"{len(left)} jobs to do", flush=True)
@@ -71,7 +71,7 @@ def _do(job: Job, ends: float) -> tuple[Job, Trial | None]:
 
 
 def write(names: list[str], out: Path) -> None:
-    """Write the pages of experiments whose trials are there."""
+    """Write the pages of the named experiments from their trials."""
     for name in names:
         run(name, out=out, methods=FEWER.get(name, ()), progress=False)
         _copy(out / name, RESULTS / name)
@@ -110,8 +110,7 @@ def main() -> int:
     print(f"{left} jobs are left")
     if given.pack:
         with tarfile.open(given.pack, "w:gz") as archive:
-            for name in given.names:
-                archive.add(given.out / name / "trials", f"{name}/trials")
+            archive.add(given.out, ".")
     return 0 if left == 0 else 1
 
 

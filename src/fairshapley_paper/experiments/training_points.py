@@ -67,9 +67,8 @@ _LEARNERS: tuple[LearnerName, ...] = ("logistic", "knn", "svc")
 _APPENDIX = "fig:ri_ape_app"
 _FIGURE_1 = (("breast_cancer", "logistic"), ("mnist", "knn"))
 _APE_SETTINGS: dict[Size, Setting] = {
-    # 50 marginals of each of 50 players, and as many permutations in the truth as the paper has
-    # marginals of each player in its own, 5000.
-    "full": Setting(trials=20, marginals=1500, truth=Truth(method="mc-walks", evaluations=25_000)),
+    # 50 marginals for each of 50 players, 20 of them from the bootstrap.
+    "full": Setting(trials=20, marginals=1500, truth=Truth(method="adjusted", evaluations=25_000)),
     "quick": Setting(
         trials=3,
         marginals=300,
