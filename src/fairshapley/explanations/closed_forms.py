@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.explanations.sampling import EXACT_PLAYERS, RowValues
+from fairshapley.explanations.sampling import EXACT_PLAYERS
 from fairshapley.games.features import FeatureGame
 
 # Of the largest prediction: double precision for linear models, single for shap's trees, whose
@@ -27,8 +27,13 @@ FORESTS = ("RandomForest", "ExtraTrees", "DecisionTree")
 BOOSTING = ("GradientBoosting", "HistGradientBoosting", "XGB", "LGBM", "CatBoost")
 
 
-def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> RowValues | None:
-    """Return the exact values of some rows of X; None where there is no closed form."""
+def closed_form(
+    game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray, str] | None:
+    """Return v(∅) and v(N) of rows of X, their exact values, and how; None without a closed form.
+
+    Arrays are (2, rows, outputs) and (rows, players, outputs).
+    """
     function, n_players = game.predictor.function, game.n_players
     model = getattr(function, "__self__", None)
     if game.kind not in ("marginal", "mean") or model is None:
@@ -46,9 +51,7 @@ def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> 
     off = np.abs(found.sum(axis=1) - (known[1] - known[0])).max()
     if not off <= share * np.abs(known).max():
         return None
-    values = RowValues.unknown(known[:, :, list(outputs)], n_players)
-    values.set_exact(np.arange(len(rows)), found[:, :, list(outputs)], 2, how)
-    return values
+    return known[:, :, outputs], found[:, :, outputs], how
 
 
 def _is_linear(model: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -164,21 +164,40 @@ def explain(
             max_rows=max_rows, output_names=output_names,
         )  # fmt: skip
     chosen, single = _check_outputs(outputs, subject, given=given)
+    per_player: int | None = PLOT_EVALUATIONS_PER_PLAYER
+    if until is not None:
+        per_player = None if precision is None else DEFAULT_EVALUATIONS_PER_PLAYER
     request = _Request(
-        subject, check_rows(rows, subject.n_rows), chosen, single, _check_budget(budget), until,
-        None if xi is None else check_xi(xi), root_seed(seed), started,
-        DEFAULT_EVALUATIONS_PER_PLAYER if precision is not None else PLOT_EVALUATIONS_PER_PLAYER,
-    )  # fmt: skip
-    fields = {**origin_fields(subject.notes), "versions": versions(), "seed": request.seed}
-    results: dict[int, tuple[Result, ...]] = {}
-    complete = True
-    for places, found, limits in request.explained(progress):
-        for at in np.flatnonzero(~np.isnan(found.values[:, 0, 0])).tolist():
-            results[int(places[at])] = request.results(found, limits, at, fields)
-        complete = found.complete
-        if not complete:
-            break
-    return request.gathered(results, complete=complete)
+        subject=subject,
+        rows=check_rows(rows, subject.n_rows),
+        outputs=chosen,
+        budget=_check_budget(budget),
+        per_player=per_player,
+        until=until,
+        xi=None if xi is None else check_xi(xi),
+        seed=root_seed(seed),
+        started=started,
+    )
+    found, complete = request.explained(progress)
+    done = np.flatnonzero(~np.isnan(found.values[:, 0, 0]))
+    if not len(done):
+        raise KeyboardInterrupt  # it came before any row had values
+    explained, last = request.rows[done], 0 if single else slice(None)
+    fields = {**origin_fields(subject.notes), "versions": versions()}
+    n_players = int(subject.counts[explained].max())
+    return Attributions(
+        values=found.values[done, :n_players, last],
+        standard_errors=found.errors[done, :n_players, last],
+        base_values=found.ends[0, done, last],
+        predictions=found.ends[1, done, last],
+        data=subject.shown(explained)[:, :n_players],
+        rows=tuple(explained.tolist()),
+        player_names=subject.player_names[:n_players],
+        output_names=tuple(subject.output_names[output] for output in chosen),
+        results=tuple(request.results(found, place, fields) for place in done.tolist()),
+        kind=subject.shape,
+        complete=complete,
+    )
 
 
 def _subject(
@@ -252,31 +271,31 @@ def _announced(seconds: float, n_rows: int) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Request:
     """The rows to explain, and how far."""
 
     subject: Subject
     rows: IntArray
     outputs: tuple[int, ...]
-    single: bool
-    """Whether arrays have no axis for outputs"""
     budget: int | None
+    per_player: int | None
+    """Evaluations for each player without a budget; None for as many as a rule takes"""
     until: Fair | None
     xi: float | None
     seed: int
     started: float
-    per_player: int
-    """Evaluations for each player where no budget says how many"""
 
-    def explained(self, progress: bool | None) -> Iterator[tuple[IntArray, RowValues, Limits]]:
-        """Explain block after block of rows, given by their places in the request."""
-        counts = self.subject.counts[self.rows]
-        if isinstance(self.subject, FeatureGame):
-            closed = closed_form(self.subject, self.rows, self.outputs)
+    def explained(self, progress: bool | None) -> tuple[RowValues, bool]:
+        """Return the values of the rows, and whether Ctrl-C left all of them explained."""
+        subject, counts = self.subject, self.subject.counts[self.rows]
+        found = RowValues(len(counts), int(counts.max()), len(self.outputs))
+        if isinstance(subject, FeatureGame):
+            closed = closed_form(subject, self.rows, self.outputs)
             if closed is not None:
-                yield np.arange(len(counts)), closed, self._limits(int(counts[0]))
-                return
+                found.ends, values, how = closed
+                found.set_exact(np.arange(len(counts)), values, 2, how)
+                return found, True
         step = max(1, MOST_COLUMNS // len(self.outputs))
         blocks = [
             (count, places[at : at + step])
@@ -284,10 +303,9 @@ class _Request:
             for places in [np.flatnonzero(counts == count)]
             for at in range(0, len(places), step)
         ]
-        evaluations = [
+        planned = sum(
             len(places) * (self._limits(count).evaluations or 0) for count, places in blocks
-        ]
-        total = Budget(sum(evaluations)) if any(evaluations) else None
+        )
         computed, paces = 0, list[tuple[int, float]]()
 
         def report(count: int) -> None:
@@ -297,92 +315,75 @@ class _Request:
             paces.append((computed, seconds))
             if len(paces) == 2:  # the first part holds v(∅) and v(N) alone
                 each = (seconds - paces[0][1]) / count
-                bar.say(_announced(each * (sum(evaluations) - computed), len(counts)))
+                bar.say(_announced(each * (planned - computed), len(counts)))
             bar.show(lambda: Snapshot(computed, None, seconds, NO_EVIDENCE, xi=0.0))
 
-        with ProgressReporter(progress, "explain", total) as bar:
-            for number, (count, places) in enumerate(blocks):
-                rows, limits = self.rows[places], self._limits(count)
-                yield places, RowSampler(
-                    self.subject.expectation(rows), count, list(self.outputs), rows, limits,
-                    side_generator(self.seed, f"rows {number}"), report,
-                ).run(), limits  # fmt: skip
+        with ProgressReporter(progress, "explain", Budget(planned) if planned else None) as bar:
+            try:
+                for number, (count, places) in enumerate(blocks):
+                    rows = self.rows[places]
+                    RowSampler(
+                        found=found,
+                        places=places,
+                        rows=rows,
+                        expectation=subject.expectation(rows),
+                        n_players=count,
+                        outputs=self.outputs,
+                        limits=self._limits(count),
+                        rng=side_generator(self.seed, f"rows {number}"),
+                        report=report,
+                    ).run()
+            except KeyboardInterrupt:
+                return found, False
+        return found, True
 
     def _limits(self, n_players: int) -> Limits:
+        if self.budget is None and n_players <= EXACT_PLAYERS:
+            return Limits(evaluations=None, until=None, xi=self.xi)
         evaluations = self.budget
-        planned = self.until is None or self.per_player > PLOT_EVALUATIONS_PER_PLAYER
-        if evaluations is None and planned and n_players > EXACT_PLAYERS:
+        if evaluations is None and self.per_player is not None:
             evaluations = self.per_player * n_players
-        exact = self.budget is None and n_players <= EXACT_PLAYERS
-        until = None if exact and planned else self.until
-        return Limits(evaluations=evaluations, until=until, xi=self.xi)
+        return Limits(evaluations=evaluations, until=self.until, xi=self.xi)
 
-    def results(
-        self, found: RowValues, limits: Limits, at: int, fields: dict[str, Any]
-    ) -> tuple[Result, ...]:
-        """Return one result for each output of a row."""
-        exact = bool(found.exact[at])
-        done = found.complete or exact or found.stopped[at] != INTERRUPTED
+    def results(self, found: RowValues, place: int, fields: dict[str, Any]) -> tuple[Result, ...]:
+        """Return one result for each output of a row; `fields` are what all have in common."""
+        n_players = int(self.subject.counts[self.rows[place]])
+        exact, limits = bool(found.exact[place]), self._limits(n_players)
         kept = {
             "budget": limits.evaluations and asdict(Budget(limits.evaluations)),
             "until": limits.until and limits.until.configuration(),
             "on_error": "raise",
         }
+        done = found.stopped[place] != INTERRUPTED
+        method = {"name": "exact" if exact else "joint sampling"}
         results = []
         for output in range(len(self.outputs)):
-            values = found.values[at, :, output]
-            xi, method = limits.near_zero(values), {"name": "exact" if exact else "joint sampling"}
+            values = found.values[place, :n_players, output]
+            xi = limits.near_zero(values)
             results.append(
                 assembled(
                     Result,
                     values=values,
-                    standard_errors=found.errors[at, :, output],
-                    counts=np.full(len(values), found.counts[at]),
-                    evaluations=int(found.evaluations[at]),
+                    standard_errors=found.errors[place, :n_players, output],
+                    counts=np.full(n_players, found.draws[place]),
+                    evaluations=int(found.evaluations[place]),
                     exact=exact,
                     identically_distributed=False,
                     obstacle="" if done else "the run did not finish",
-                    player_names=self.subject.player_names[: len(values)],
+                    player_names=self.subject.player_names[:n_players],
                     marginals=None,
-                    stopped=found.stopped[at],
+                    stopped=found.stopped[place],
                     configuration={"method": method, "semivalue": "shapley", "xi": xi},
                     limits=kept,
                     xi=xi,
+                    seed=self.seed,
                     sequential=False,
-                    level_share=float(found.level_shares[at]),
+                    level_share=float(found.level_shares[place]),
                     complete=done,
-                    endpoints=(float(found.ends[0, at, output]), float(found.ends[1, at, output])),
-                    computed=int(found.evaluations[at]),
+                    endpoints=tuple(found.ends[:, place, output].tolist()),
+                    computed=int(found.evaluations[place]),
                     seconds=time.monotonic() - self.started,
                     **fields,
                 )
             )
         return tuple(results)
-
-    def gathered(self, results: dict[int, tuple[Result, ...]], *, complete: bool) -> Attributions:
-        """Return the results of rows, by their places in the request, as arrays."""
-        if not results:
-            raise KeyboardInterrupt  # it came before any row had values
-        subject, places = self.subject, np.array(sorted(results))
-        n_players = max(row[0].n_players for row in results.values())
-        values, errors = np.full((2, len(places), n_players, len(self.outputs)), np.nan)
-        ends = np.zeros((2, len(places), len(self.outputs)))
-        for row, place in enumerate(places.tolist()):
-            for at, result in enumerate(results[place]):
-                values[row, : result.n_players, at] = result.values
-                errors[row, : result.n_players, at] = result.standard_errors
-                ends[:, row, at] = result.game.endpoints
-        last: Any = 0 if self.single else slice(None)
-        return Attributions(
-            values=values[:, :, last],
-            standard_errors=errors[:, :, last],
-            base_values=ends[0][:, last],
-            predictions=ends[1][:, last],
-            data=subject.shown(self.rows[places])[:, :n_players],
-            rows=tuple(self.rows[places].tolist()),
-            player_names=subject.player_names[:n_players],
-            output_names=tuple(subject.output_names[output] for output in self.outputs),
-            results=tuple(results[place] for place in places.tolist()),
-            kind=subject.shape,
-            complete=complete,
-        )

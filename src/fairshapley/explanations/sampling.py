@@ -1,9 +1,9 @@
-"""Rows explained jointly: one draw of coalitions for all, stacked into few calls of the model."""
+"""Rows explained jointly: they share a draw of coalitions, stacked into few calls of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,19 @@ from numpy.typing import NDArray
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, FloatMatrix, IntArray
 from fairshapley.errors import BudgetError, GameError
-from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
+from fairshapley.estimators.adjusted.many_games import ManyGames
 from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.failures import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import planned_look
-from fairshapley.fairness.tails import doubts, fair_tails
+from fairshapley.fairness.tails import doubts
 from fairshapley.fairness.unseen import find_unseen
 from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.game import MAX_TABLE_PLAYERS, members
 from fairshapley.semivalues import Shapley
 from fairshapley.stopping import Fair, Snapshot
 
-# Up to this many players all coalitions cost hardly more than the default budget of 100
-# evaluations per player.
+# Up to this many players all coalitions cost hardly more than 100 evaluations per player.
 EXACT_PLAYERS = 10
 # Sampling needs this many players, and units; fewer players are enumerated.
 FEWEST_PLAYERS, FEWEST_UNITS = 4, 4
@@ -58,38 +57,29 @@ class Limits:
         return float(np.abs(values).mean()) if self.xi is None else self.xi
 
 
-@dataclass(eq=False)
 class RowValues:
-    """The values of some rows as far as they are known; arrays are (rows, …, outputs)."""
+    """The values of rows as far as they are known; arrays are (rows, …, outputs)."""
 
-    ends: FloatArray
-    """v(∅) and v(N), (2, rows, outputs)"""
-    values: FloatArray
-    errors: FloatArray
-    """Standard errors"""
-    counts: IntArray
-    """Draws behind each row's values"""
-    evaluations: IntArray
-    level_shares: FloatArray
-    """The share of δ that is left for a certificate"""
-    stopped: NDArray[Any]
-    """The reasons, as strings"""
-    exact: BoolArray
-    complete: bool = True
-
-    @classmethod
-    def unknown(cls, ends: FloatArray, n_players: int) -> RowValues:
-        """Return the state before any values are known."""
-        _, rows, outputs = ends.shape
-        values, errors = np.full((2, rows, n_players, outputs), np.nan)
-        counts, evaluations = np.zeros((2, rows), dtype=np.int64)
-        stopped, exact = np.full(rows, INTERRUPTED, dtype=object), np.zeros(rows, dtype=bool)
-        return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, exact)
+    def __init__(self, n_rows: int, n_players: int, n_outputs: int) -> None:
+        self.ends: FloatArray = np.zeros((2, n_rows, n_outputs))
+        """v(∅) and v(N)"""
+        self.values: FloatArray = np.full((n_rows, n_players, n_outputs), np.nan)
+        """The values; NaN behind a row's last player"""
+        self.errors: FloatArray = self.values.copy()
+        """Standard errors"""
+        self.draws: IntArray = np.zeros(n_rows, dtype=np.int64)
+        """Draws behind each row's values"""
+        self.evaluations: IntArray = self.draws.copy()
+        self.level_shares: FloatArray = np.ones(n_rows)
+        """The share of δ that is left for a certificate"""
+        self.stopped: NDArray[Any] = np.full(n_rows, INTERRUPTED, dtype=object)
+        """Why each row stopped"""
+        self.exact: BoolArray = np.zeros(n_rows, dtype=bool)
 
     def set_exact(self, rows: IntArray, values: FloatArray, evaluations: int, how: str) -> None:
         """Record the exact values of some rows."""
-        self.values[rows], self.errors[rows] = values, 0.0
-        self.counts[rows] = self.evaluations[rows] = evaluations
+        self.values[rows, : values.shape[1]], self.errors[rows, : values.shape[1]] = values, 0.0
+        self.draws[rows] = self.evaluations[rows] = evaluations
         self.exact[rows] = True
         self.stopped[rows] = f"the values are exact: {how}"
 
@@ -98,45 +88,46 @@ class RowValues:
 class RowSampler:
     """Explains rows with the same number of players."""
 
+    found: RowValues
+    """The values of all rows, where those of these rows are recorded"""
+    places: IntArray
+    """The places of these rows in it"""
+    rows: IntArray
+    """Their positions in X"""
     expectation: Expectation
     """The source of utilities"""
     n_players: int
-    outputs: list[int]
+    outputs: tuple[int, ...]
     """The outputs to explain"""
-    rows: IntArray
-    """The positions of the rows in X"""
     limits: Limits
     rng: np.random.Generator
     report: Callable[[int], None]
     """Called with the number of utilities computed since its last call"""
-    found: RowValues = field(init=False)
     seen: list[tuple[BoolArray, IntArray, FloatArray]] = field(default_factory=list, init=False)
     """The coalitions of each round, the rows in progress, and their utilities, for certificates"""
+    last_look: int = field(default=0, init=False)
+    """The evaluations of a row at the last look of a rule"""
 
-    def run(self) -> RowValues:
-        """Explain the rows; Ctrl-C keeps what was estimated before."""
+    def run(self) -> None:
+        """Explain the rows; Ctrl-C leaves what was estimated before."""
         ends = np.zeros((2, self.n_players), dtype=bool)
         ends[1] = True
         everyone = np.arange(len(self.rows))
-        self.found = RowValues.unknown(self._values(ends, everyone), self.n_players)
-        try:
-            if self._enumerable:
-                self._enumerate(everyone)
-            else:
-                self._sample()
-            self._check_again()
-        except KeyboardInterrupt:
-            self.found.complete = False
-        return self.found
+        self.found.ends[:, self.places] = self._values(ends, everyone)
+        if self._enumerable:
+            self._enumerate(everyone)
+        else:
+            self._sample()
+        self._check_again()
 
     def _check_again(self) -> None:
         """Raise a GameError when the model predicts some rows otherwise than at the start."""
         rows = np.arange(min(len(self.rows), CHECKED_ROWS))
         grand = np.ones((1, self.n_players), dtype=bool)
         again = self.expectation.each(grand, rows)[0][:, self.outputs]
-        first = self.found.ends[1, rows]
+        first = self.found.ends[1, self.places[rows]]
         off = np.abs(again - first).max()
-        if not off <= SAME * max(np.abs(first).max(), np.abs(self.found.values).max()):
+        if not off <= SAME * max(np.abs(first).max(), np.nanmax(np.abs(self.found.values))):
             raise GameError(
                 f"predict answers the same rows differently at the end than at the start (by "
                 f"{off:.3g}): switch its randomness off (module.eval(), a fixed random_state), and "
@@ -176,17 +167,17 @@ class RowSampler:
         for start in range(0, len(rows), step):
             at = rows[start : start + step]
             tables = np.ascontiguousarray(self._values(masks, at).transpose(1, 2, 0))
-            values = [[exact_values(table, Shapley()) for table in row] for row in tables]
+            values = np.array([[exact_values(each, Shapley()) for each in row] for row in tables])
             how = "every coalition was evaluated"
-            self.found.set_exact(at, np.array(values).transpose(0, 2, 1), len(masks), how)
+            self.found.set_exact(self.places[at], values.transpose(0, 2, 1), len(masks), how)
 
     def _sample(self) -> None:
         """Estimate, in rounds that grow as planned looks do, until every row is done."""
-        until, n_rows = self.limits.until, len(self.rows)
-        spans = (self.found.ends[1] - self.found.ends[0]).ravel()
+        found, until, budget = self.found, self.limits.until, self.limits.evaluations
+        spans = (found.ends[1] - found.ends[0])[self.places].ravel()
         games = ManyGames(self.n_players, spans, self.rng)
-        active, last_look, number = np.arange(n_rows), 0, 0
-        left = (np.inf if self.limits.evaluations is None else self.limits.evaluations - 2) * n_rows
+        active, number = np.arange(len(self.rows)), 0
+        left = np.inf if budget is None else (budget - 2) * len(active)
         try:
             while len(active):
                 target, number = planned_look(number, self.n_players), number + 1
@@ -196,108 +187,88 @@ class RowSampler:
                 most = len(games) + left // (2 * len(active))  # a unit takes two evaluations
                 units = max(min(-(-(target - 2) // 2), most), FEWEST_UNITS)
                 masks, before = games.ask(int(units), most), len(games)
-                pairs = self._values(np.concatenate([masks, ~masks]), active)
-                values = pairs.reshape(len(pairs), -1)
-                if until is not None:
-                    self.seen.append((np.concatenate([masks, ~masks]), active, pairs))
-                games.tell(values[: len(masks)], values[len(masks) :])
+                both = np.concatenate([masks, ~masks])
+                pairs = self._values(both, active)
+                games.tell(*np.split(pairs.reshape(len(both), -1), 2))
                 left -= 2 * (len(games) - before) * len(active)
-                self.found.evaluations[active] = 2 + 2 * len(games)
-                final = left < 2 * len(active) or units >= most or len(masks) == 0
+                made = 2 + 2 * len(games)
+                found.evaluations[self.places[active]] = made
+                given_up = budget is None and made >= MOST_PER_PLAYER * self.n_players
+                final = left < 2 * len(active) or units >= most or not len(masks) or given_up
                 if until is None and not final:
                     continue
-                self._record(games.estimate(), active)
+                self._record(games, active)
                 going = np.ones(len(active), dtype=bool)
                 if until is not None:
-                    looked = self._certify(until, active, going, last_look, final=final)
-                    last_look = 2 + 2 * len(games) if looked else last_look
+                    self.seen.append((both, active, pairs))
+                    going = ~self._certified(until, active, final=final)
                 if final:
-                    self.found.stopped[active[going]] = SPENT
+                    ending = f"given up after {made:,} evaluations" if given_up else SPENT
+                    found.stopped[self.places[active[going]]] = ending
                     return
                 games.keep(np.repeat(going, len(self.outputs)))
                 active = active[going]
         except KeyboardInterrupt:
             if len(games) and until is None:
-                self._record(games.estimate(), active)
+                self._record(games, active)
             raise
 
-    def _record(self, estimates: ManyEstimates, active: IntArray) -> None:
+    def _record(self, games: ManyGames, active: IntArray) -> None:
         """Keep the estimates of the rows in progress."""
+        estimates, at = games.estimate(), self.places[active]
         shape = len(active), len(self.outputs), self.n_players
-        found = self.found
-        found.values[active] = estimates.values.reshape(shape).transpose(0, 2, 1)
-        found.errors[active] = np.sqrt(estimates.variances).reshape(shape).transpose(0, 2, 1)
-        found.counts[active] = estimates.count
+        values, variances = estimates.values.reshape(shape), estimates.variances.reshape(shape)
+        self.found.values[at, : self.n_players] = values.transpose(0, 2, 1)
+        self.found.errors[at, : self.n_players] = np.sqrt(variances).transpose(0, 2, 1)
+        self.found.draws[at] = estimates.count
 
-    def _certify(
-        self, fair: Fair, active: IntArray, going: BoolArray, last_look: int, *, final: bool
-    ) -> bool:
-        """Mark in `going` the rows that are done; return whether the rule has looked at them."""
-        found = self.found
+    def _certified(self, fair: Fair, active: IntArray, *, final: bool) -> BoolArray:
+        """Return which rows in progress are certified, and say so in what was found."""
+        found, done = self.found, np.zeros(len(active), dtype=bool)
         # All rows have the same number of draws: a rule looks at all or at none.
-        first = self._snapshot(int(active[0]), 0, last_look)
-        looked = fair.looks_now(first)
-        looks = [(first.level_share, "")] if looked else []
-        if final and not doubts(first.evidence, fair.bound):
-            looks.append((first.unspent_share, " at the last look"))
-        found.level_shares[active] = first.unspent_share
-        for share, ending in looks:
-            likely = going & self._promising(fair, first, active, share)
-            for place, row in zip(np.flatnonzero(likely), active[likely].tolist(), strict=True):
-                shots = [self._snapshot(row, at, last_look) for at in range(len(self.outputs))]
-                verdicts = [fair.judge(shot, share * fair.delta) for shot in shots]
-                if all(verdict.holds for verdict in verdicts):
-                    going[place], found.level_shares[row] = False, share
-                    found.stopped[row] = verdicts[0].say() + ending
-        made = first.evaluations
-        if self.limits.evaluations is None and made >= MOST_PER_PLAYER * self.n_players:
-            found.stopped[active[going]] = f"given up after {made:,} evaluations"
-            going[:] = False
-        return looked
+        first = self._snapshot(int(active[0]), 0, thorough=False)
+        found.level_shares[self.places[active]] = first.unspent_share
+        share = first.unspent_share if final else first.level_share
+        if share == 0 or doubts(first.evidence, fair.bound):
+            return done
+        level = share * fair.delta
+        for place, row in enumerate(active.tolist()):
+            # What was not drawn takes ten times longer to tell: it is asked last.
+            if not self._certificate(fair, row, level, thorough=False):
+                continue
+            if said := self._certificate(fair, row, level, thorough=True):
+                done[place], found.level_shares[self.places[row]] = True, share
+                found.stopped[self.places[row]] = said + " at the last look" * final
+        self.last_look = first.evaluations
+        return done
 
-    def _promising(self, fair: Fair, first: Snapshot, active: IntArray, share: float) -> BoolArray:
-        """Return which rows may be certified: with the usual bound all are tested at once.
+    def _certificate(self, fair: Fair, row: int, level: float, *, thorough: bool) -> str:
+        """Return what is certified of all outputs of a row; empty where something is not."""
+        shots = [self._snapshot(row, at, thorough=thorough) for at in range(len(self.outputs))]
+        looks = [fair.judge(shot, level) for shot in shots]
+        return looks[0].say() if all(look.holds for look in looks) else ""
 
-        A certificate takes 2 ms, and there may be thousands of rows.
-        """
-        if fair.bound != "normal":
-            return np.ones(len(active), dtype=bool)
-        found, near = self.found, self.limits.xi if fair.xi is None else fair.xi
-        values = found.values[active]
-        sizes = np.abs(values).mean(axis=1, keepdims=True)
-        xi = np.broadcast_to(sizes if near is None else near, values.shape)
-        evidence = replace(
-            first.evidence,
-            values=values.ravel(),
-            standard_errors=found.errors[active].ravel(),
-            counts=np.full(values.size, first.evidence.counts[0]),
-            unseen=None,  # asked for where all else lets a row pass
-        )
-        tails = fair_tails(evidence, fair.epsilon1, fair.epsilon1 * xi.ravel(), fair.delta)
-        risks: FloatArray = tails.reshape(values.shape).sum(axis=1).max(axis=1)
-        return risks <= share * fair.delta
-
-    def _snapshot(self, row: int, output: int, last_look: int) -> Snapshot:
-        found = self.found
-        values = found.values[row, :, output]
+    def _snapshot(self, row: int, output: int, *, thorough: bool) -> Snapshot:
+        """Return what is known of a row; thoroughly with what was not drawn."""
+        found, at = self.found, (self.places[row], slice(self.n_players), output)
+        values = found.values[at]
         evidence = Evidence(
             values=values,
-            standard_errors=found.errors[row, :, output],
-            counts=np.full(len(values), found.counts[row]),
-            evaluations=int(found.evaluations[row]),
-            unseen=self._unseen(row, output, values),
+            standard_errors=found.errors[at],
+            counts=np.full(len(values), found.draws[self.places[row]]),
+            evaluations=int(found.evaluations[self.places[row]]),
+            unseen=self._unseen(row, output, values) if thorough else None,
         )
         xi = self.limits.near_zero(values)
-        return Snapshot(evidence.evaluations, None, 0.0, evidence, xi, last_look=last_look)
+        return Snapshot(evidence.evaluations, None, 0.0, evidence, xi, last_look=self.last_look)
 
     def _unseen(self, row: int, output: int, values: FloatArray) -> FloatMatrix:
         """Return what the coalitions that were not drawn may hide of a row in progress."""
-        rounds = [
-            (masks, pairs[:, np.searchsorted(active, row), output])
-            for masks, active, pairs in self.seen
-        ]
-        masks, utilities = (np.concatenate(part) for part in zip(*rounds, strict=True))
-        empty, full = self.found.ends[:, row, output].tolist()
+        masks = np.concatenate([masks for masks, _, _ in self.seen])
+        utilities = np.concatenate(
+            [pairs[:, np.searchsorted(active, row), output] for _, active, pairs in self.seen]
+        )
+        empty, full = self.found.ends[:, self.places[row], output].tolist()
         weights = Shapley().weights(self.n_players)
         return find_unseen(masks, utilities, (empty, full), values, weights)
 
