@@ -200,7 +200,7 @@ class RunLog:
         """Write how the run ended; the result, with the digest of the journal it ends with."""
         if self.journal is None:
             return result
-        self.journal.update_run(
+        self.journal.end_run(
             self.row, status=status, evaluations=result.evaluations, result=sealed(result)
         )
         return with_fields(result, journal_digest=self.journal.digest())

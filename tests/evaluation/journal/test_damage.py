@@ -12,8 +12,8 @@ from tests.evaluation.journal.files import changed, filled, keys_of, refuses
 
 import fairshapley as fs
 from fairshapley.errors import JournalError
+from fairshapley.evaluation import journal as journal_file
 from fairshapley.evaluation.journal import Journal
-from fairshapley.evaluation.journal import file as journal_file
 
 
 @pytest.mark.parametrize("readonly", [False, True])
@@ -35,16 +35,14 @@ def test_an_overwritten_page_is_found_at_open(tmp_path, start):
     refuses(path, "damaged")
 
 
-def test_damage_in_a_file_too_large_to_check_is_found_when_read(tmp_path):
-    class Unchecked(Journal):
-        _checked_bytes = 0
-
+def test_damage_in_a_file_too_large_to_check_is_found_when_read(tmp_path, monkeypatch):
     path = filled(tmp_path / "j", 5000)
     with path.open("r+b") as file:
         file.seek(8 * 4096)
         file.write(b"\xff" * (path.stat().st_size - 8 * 4096))
     refuses(path, "damaged")
-    with Unchecked(path) as journal:
+    monkeypatch.setattr(journal_file, "CHECKED_BYTES", 0)
+    with Journal(path) as journal:
         game = journal.open_game("a", 100)
         with pytest.raises(JournalError, match="damaged"):
             journal.lookup(game, keys_of(5000))
@@ -164,4 +162,4 @@ def test_a_closed_journal_says_so(tmp_path):
     journal.close()
     journal.close()
     with pytest.raises(JournalError, match="closed"):
-        journal.games()
+        journal.runs()

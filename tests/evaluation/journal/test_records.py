@@ -21,7 +21,6 @@ def test_a_second_game_is_refused_unless_the_file_is_shared(tmp_path):
         assert (journal.count(first), journal.count(second)) == (10, 1)
     with Journal(path) as journal:
         assert journal.open_game("b", 3) == second
-        assert [(g.fingerprint, g.n_players) for g in journal.games()] == [("a", 100), ("b", 3)]
         with pytest.raises(JournalError, match="3 players, not 4"):
             journal.open_game("b", 4)
 
@@ -34,11 +33,10 @@ def test_runs_are_recorded_and_found_by_their_configuration(tmp_path):
         origin = {"player_names": ["x", "ü", "z"]}
         new = journal.start_run(game, {"xi": 1e-3, "method": "mc"}, {}, 7, {}, origin)
         journal.start_run(game, {"xi": 2e-3, "method": "mc"}, {}, 7, {})
-        journal.update_run(old, status="finished", evaluations=5, result={"values": [0.1]})
-        journal.update_run(old, status="interrupted", evaluations=6)
-        journal.update_run(new, status="finished", evaluations=0, result={})
+        journal.end_run(old, status="interrupted", evaluations=6, result={"values": [0.1]})
+        journal.end_run(new, status="finished", evaluations=0, result={})
     with Journal(tmp_path / "j", readonly=True) as journal:
-        run = journal.runs(game)[0]
+        run = journal.runs()[0]
         assert (run.id, run.fingerprint, run.n_players, run.seed) == (old, "a", 3, seed)
         assert (run.status, run.evaluations, run.result) == ("interrupted", 6, {"values": [0.1]})
         assert run.versions == {"numpy": "2"}
@@ -50,7 +48,6 @@ def test_runs_are_recorded_and_found_by_their_configuration(tmp_path):
         assert journal.find_run(game, {"method": "kernel"}) is None
         assert (found.id, found.result, found.origin) == (new, {}, origin)
         assert [r.status for r in journal.runs()] == ["interrupted", "finished", "running"]
-        assert journal.runs(game + 1) == []
 
 
 def test_a_run_must_be_plain_json_known_and_of_a_known_status(tmp_path):
@@ -60,8 +57,6 @@ def test_a_run_must_be_plain_json_known_and_of_a_known_status(tmp_path):
             journal.start_run(game, {"xi": float("nan")}, {}, 0, {})
         with pytest.raises(JournalError, match="JSON"):
             journal.start_run(game, {"array": np.zeros(2)}, {}, 0, {})
-        with pytest.raises(JournalError, match="no run 9"):
-            journal.update_run(9, status="failed", evaluations=0)
         run = journal.start_run(game, {}, {}, 0, {})
         with pytest.raises(JournalError, match="CHECK"):
-            journal.update_run(run, status="lost", evaluations=0)
+            journal.end_run(run, status="lost", evaluations=0, result={})
