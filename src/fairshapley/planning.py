@@ -34,8 +34,8 @@ from fairshapley.games.game import FunctionGame, Game, GameOption, function_game
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
+from fairshapley.runs.allowance import LEAST_COMPUTED
 from fairshapley.runs.calls import estimate, planned_repeats, resolve_method, run_limits
-from fairshapley.runs.loop import LEAST_COMPUTED
 from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.setup import LEAST_DEVICE_EXACT, JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue, parse_semivalue

@@ -121,6 +121,38 @@ class Pace:
 
 
 @dataclass(eq=False)
+class Tally:
+    """What evaluation has cost so far."""
+
+    evaluations: int = 0
+    """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
+    that the bounded cache forgot counts again when it is needed again"""
+    computed: int = 0
+    """Utilities computed for this run, failed attempts included"""
+    cache_hits: int = 0
+    """Requests answered from memory"""
+    largest: float = 0.0
+    """The size of the largest utility"""
+    skipped: int = 0
+    """Evaluations that failed and were skipped on request"""
+    first_failure: str = ""
+    """The first of them, with the reason"""
+    halved: int = 0
+    """Batches that failed as a whole and were computed in smaller parts"""
+    cost: float = 0.0
+    """What the evaluations cost, where the game has prices"""
+    retried: int = 0
+    """Evaluations that failed with a transient error and were computed again"""
+    lost: int = 0
+    """Chunks that were lost with their worker and computed again"""
+
+    @property
+    def requests(self) -> int:
+        """Coalitions asked for, known ones too: what a run without memory would have computed."""
+        return self.evaluations + self.cache_hits
+
+
+@dataclass(eq=False)
 class Chunk:
     """Some distinct coalitions, and what became of them.
 
@@ -142,6 +174,8 @@ class Chunk:
     halves: tuple[Chunk, ...] = ()
     losses: int = 0
     retries: int = 0
+    due: float = 0.0
+    """When it may be tried again"""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -183,6 +217,8 @@ class Dispatcher:
         Says how many chunks to hand in, and learns how long they take.
     guard
         Lets Ctrl-C through while chunks are waited for.
+    tally
+        Counts what happens to chunks.
     on_values
         Called with each chunk that is computed, in the order of the answers.
     on_call
@@ -195,26 +231,22 @@ class Dispatcher:
         engine: Engine,
         pace: Pace,
         guard: InterruptGuard,
+        tally: Tally,
         on_values: Callable[[Chunk], None],
         on_call: Callable[[Chunk], None],
     ) -> None:
         self.session = session
-        self._engine, self._pace, self._guard = engine, pace, guard
+        self._engine, self._pace, self._guard, self._tally = engine, pace, guard, tally
         self._on_values, self._on_call = on_values, on_call
         self._keys: Sequence[bytes] = ()
         self._at, self._again = 0, False
         self._begun: deque[Chunk] = deque()
         """The chunks of the round that nobody has taken yet, in its order"""
-        self._paused: list[tuple[float, Chunk]] = []
-        """Chunks to try again, each with the time when that is due"""
-        self._queue: deque[Chunk] = deque()
-        self._suspects: deque[Chunk] = deque()
+        self._waiting: list[Chunk] = []
+        """Chunks to hand in again, or in parts"""
         self._flying: dict[Ticket, Chunk] = {}
         self._tainted = False
-        self.losses = 0
-        """How many times a chunk was lost with its worker"""
-        self.halved = 0
-        """How many chunks failed as a whole, and were computed in halves"""
+        """Whether a worker was lost since they were last replaced"""
 
     @property
     def unsent(self) -> Sequence[bytes]:
@@ -233,8 +265,7 @@ class Dispatcher:
         self._keys, self._again, self._at = keys, again, 0
         while self._at < len(keys) or self._begun:
             self._guard.check()
-            waiting = self._at < len(keys) or self._queue or self._suspects or self._paused
-            if waiting and time.monotonic() > deadline:
+            if (self._at < len(keys) or self._waiting) and time.monotonic() > deadline:
                 raise OutOfTimeError
             self._step()
             while self._begun:
@@ -249,12 +280,9 @@ class Dispatcher:
     def _step(self) -> None:
         """Hand in what the engine can take, and wait for an answer."""
         self._fill()
-        pause = None
-        if self._paused:
-            due = min(due for due, _ in self._paused)
-            pause = min(NAP, max(0.0, due - time.monotonic()))
-        elif self._guard.cancel is not None:
-            pause = NAP
+        now = time.monotonic()
+        pauses = [chunk.due - now for chunk in self._waiting if chunk.due > now]
+        pause = min([*pauses, NAP]) if pauses or self._guard.cancel is not None else None
         with self._guard.interruptible():
             if self._flying:
                 answers = self.session.wait(list(self._flying), pause)
@@ -265,22 +293,19 @@ class Dispatcher:
             self._land(self._flying.pop(ticket), answer)
 
     def _fill(self) -> None:
-        if self._paused:
-            now = time.monotonic()
-            self._queue.extendleft(chunk for due, chunk in self._paused if due <= now)
-            self._paused = [(due, chunk) for due, chunk in self._paused if due > now]
-        if self._suspects:
-            if self._flying:
-                return  # a suspect is tried alone
-            if self._tainted:
-                self.session.renew()
-                self._tainted = False
-            self._submit(self._suspects.popleft())
+        """Hand in what was tried before, then more of the round; suspects are tried alone."""
+        now = time.monotonic()
+        ready = [chunk for chunk in self._waiting if chunk.due <= now]
+        suspect = next((chunk for chunk in ready if chunk.alone), None)
+        if suspect is not None:
+            if not self._flying:
+                self._replace_lost()
+                self._submit(suspect)
             return
         workers = self.session.workers
         while len(self._flying) < self._pace.capacity(workers, self.session.ahead):
-            if self._queue:
-                self._submit(self._queue.popleft())
+            if ready:
+                self._submit(ready.pop(0))
             elif missing := len(self._keys) - self._at:
                 size = self._pace.size(missing, workers)
                 chunk = Chunk(self._keys[self._at : self._at + size], self._again, self._again)
@@ -290,8 +315,15 @@ class Dispatcher:
             else:
                 return
 
+    def _replace_lost(self) -> None:
+        if self._tainted:
+            self.session.renew()
+            self._tainted = False
+
     def _submit(self, chunk: Chunk) -> None:
         self._on_call(chunk)
+        if chunk in self._waiting:
+            self._waiting.remove(chunk)
         chunk.sent = True
         rows = bits.joined(chunk.keys, len(chunk.keys[0]))
         self._flying[self.session.submit(rows, alone=chunk.alone)] = chunk
@@ -313,7 +345,7 @@ class Dispatcher:
             # A wrong shape or a complex answer is not the fault of one coalition.
             chunk.error = error
         else:
-            self._halve(chunk, self._queue)
+            self._halve(chunk)
 
     def _keep_answered(self, chunk: Chunk, answer: Answer) -> None:
         """Keep the calls before the one that failed: they are paid, and are not made again."""
@@ -326,13 +358,13 @@ class Dispatcher:
                 self._on_values(part)
         for part in chunk.halves[1 + bool(count) :]:  # never called: it is paid already
             part.sent = False
-            self._queue.appendleft(part)
+            self._waiting.insert(0, part)
         self._land(failed, Answer(error=answer.error))
 
-    def _halve(self, chunk: Chunk, queue: deque[Chunk]) -> None:
-        self.halved += 1
+    def _halve(self, chunk: Chunk) -> None:
+        self._tally.halved += 1
         self._pace.failed(len(chunk))
-        queue.extendleft(reversed(chunk.cut(len(chunk) // 2)))
+        self._waiting[:0] = chunk.cut(len(chunk) // 2)
 
     def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
         """Pause the chunk when it is to be tried again; else return the error to report."""
@@ -346,28 +378,27 @@ class Dispatcher:
         _log.warning(
             "a call failed, and is made again in %.1f s: %s: %s", pause, type(error).__name__, error
         )
-        self._paused.append((time.monotonic() + pause, chunk))
+        chunk.due = time.monotonic() + pause
+        self._waiting.append(chunk)
         return None
 
     def _lost(self, chunk: Chunk, error: WorkerLostError) -> None:
-        self.losses += 1
+        self._tally.lost += 1
         self._tainted = True
         chunk.losses += chunk.alone
-        if not chunk.alone:
-            chunk.alone = True
-            self._suspects.append(chunk)
-        elif len(chunk) > 1:
-            self._halve(chunk, self._suspects)
-        elif error.timed_out or chunk.losses >= LOSSES_ALONE:
+        if chunk.alone and len(chunk) > 1:
+            self._halve(chunk)
+        elif chunk.alone and (error.timed_out or chunk.losses >= LOSSES_ALONE):
             self._require_a_worker(chunk, error)
             chunk.error = error
         else:
-            self._suspects.appendleft(chunk)
+            # One that was alone already comes first again, others after those lost with them.
+            self._waiting.insert(0 if chunk.alone else len(self._waiting), chunk)
+            chunk.alone = True
 
     def _require_a_worker(self, chunk: Chunk, error: WorkerLostError) -> None:
         """Check that a worker can load the game at all, before a coalition is blamed."""
-        self.session.renew()
-        self._tainted = False
+        self._replace_lost()
         probe = self.session.submit(bits.joined([], len(chunk.keys[0])), alone=True)
         with self._guard.interruptible():
             answers = self.session.wait([probe])
@@ -398,6 +429,6 @@ class Dispatcher:
     def _drop_waiting(self) -> bool:
         """Forget the coalitions that no worker has; whether any are left to wait for."""
         self._keys, self._at = (), 0
-        for chunks in (self._queue, self._suspects, self._paused, self._begun):
-            chunks.clear()
+        self._waiting.clear()
+        self._begun.clear()
         return bool(self._flying)

@@ -21,7 +21,14 @@ from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache, Replicates, entry_bytes
-from fairshapley.evaluation.dispatch import FIRST_CHUNK, Chunk, Dispatcher, OutOfTimeError, Pace
+from fairshapley.evaluation.dispatch import (
+    FIRST_CHUNK,
+    Chunk,
+    Dispatcher,
+    OutOfTimeError,
+    Pace,
+    Tally,
+)
 from fairshapley.evaluation.engines import Engine, SerialEngine
 from fairshapley.evaluation.engines.engine import PackedGame
 from fairshapley.evaluation.failures import (
@@ -70,38 +77,6 @@ class Answers(NamedTuple):
     """Their utilities, NaN for those skipped"""
     sizes: SizeArray
     """How many active players each has; none of them where coalitions stay on a device"""
-
-
-@dataclass(eq=False)
-class Tally:
-    """What evaluation has cost so far."""
-
-    evaluations: int = 0
-    """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
-    that the bounded cache forgot counts again when it is needed again"""
-    computed: int = 0
-    """Utilities computed for this run, failed attempts included"""
-    cache_hits: int = 0
-    """Requests answered from memory"""
-    largest: float = 0.0
-    """The size of the largest utility"""
-    skipped: int = 0
-    """Evaluations that failed and were skipped on request"""
-    first_failure: str = ""
-    """The first of them, with the reason"""
-    halved: int = 0
-    """Batches that failed as a whole and were computed in smaller parts"""
-    cost: float = 0.0
-    """What the evaluations cost, where the game has prices"""
-    retried: int = 0
-    """Evaluations that failed with a transient error and were computed again"""
-    lost: int = 0
-    """Chunks that were lost with their worker and computed again"""
-
-    @property
-    def requests(self) -> int:
-        """Coalitions asked for, known ones too: what a run without memory would have computed."""
-        return self.evaluations + self.cache_hits
 
 
 class JournalSlot(NamedTuple):
@@ -426,7 +401,6 @@ class Evaluator:
         try:
             for chunk in dispatcher.compute(keys, deadline, again=again):
                 take(chunk)
-                self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
         except BaseException as error:
             self._stop(dispatcher, error)
             raise
@@ -446,7 +420,7 @@ class Evaluator:
             pace = Pace(chunk_size, self.n_players, abilities.batch_size(self.game), first)
             session = self.engine.open(game)
             self._dispatcher = Dispatcher(
-                session, self.engine, pace, self.guard, self._journal, self._begin
+                session, self.engine, pace, self.guard, self.tally, self._journal, self._begin
             )
         return self._dispatcher
 
@@ -516,7 +490,6 @@ class Evaluator:
 
     def _stop(self, dispatcher: Dispatcher, error: BaseException) -> None:
         """Stop in the middle of a round; keep what is answered already, and pay what was begun."""
-        self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
         self.tally.cost -= self._price(dispatcher.unsent)
         try:
             paid = self.prices is not None and isinstance(error, GameError)

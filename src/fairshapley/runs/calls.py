@@ -29,8 +29,9 @@ from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
+from fairshapley.runs.allowance import AUTOMATIC_REPEATS, LEAST_COMPUTED
 from fairshapley.runs.federated_rounds import estimate_rounds
-from fairshapley.runs.loop import AUTOMATIC_REPEATS, LEAST_COMPUTED, OnInterrupt, Run
+from fairshapley.runs.loop import OnInterrupt, Run
 from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.runs.progress import ProgressOption

@@ -16,7 +16,7 @@ from fairshapley.draws import DivisibleDraw, Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.estimator import NoiseLevel
-from fairshapley.estimators.exact import coalition_weights, coalitions_needed, exact_values
+from fairshapley.estimators.exact import coalition_weights, exact_values
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.evaluation.evaluator import (
     Evaluator,
@@ -26,26 +26,23 @@ from fairshapley.evaluation.evaluator import (
 )
 from fairshapley.evaluation.failures import LEAST_SCALE
 from fairshapley.evaluation.journal import RunStatus
-from fairshapley.evaluation.noise import Noise, RepeatedDraw, noise_left
+from fairshapley.evaluation.noise import RepeatedDraw, noise_left
 from fairshapley.evaluation.prices import by_size
 from fairshapley.fairness.evidence import NOT_REPRODUCIBLE
-from fairshapley.games import abilities
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.result import Result
+from fairshapley.runs.allowance import LEAST_COMPUTED, Allowance
 from fairshapley.runs.history import FirstCoalitions, Recorder
 from fairshapley.runs.outcome import evidence_of, result_of
 from fairshapley.runs.pairs import with_pairs
 from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption, ProgressReporter, at_prompt
-from fairshapley.stopping import Budget, Snapshot, rungs
+from fairshapley.stopping import Snapshot
 
 # Exact values of identical players may differ by this share of the sizes of all values together: a
 # fit that stops at a tolerance may tell equal rows apart by their order.
 SAME = 1e-6
 
-# Calls that are made again to see whether a utility is reproducible, and from how many calls on:
-# of noise that changes every second answer, four miss one case in sixteen.
-AUTOMATIC_REPEATS, LEAST_COMPUTED = 4, 20
 # Noise of variance 1 leaves at most some 6/m of variance in a value from m evaluations with a proxy
 # (see `noise`), beside what is left where every coalition is known.
 NOISE_PER_EVALUATION = 6.0
@@ -62,8 +59,6 @@ MOST_GROWTH = 4.0
 STALL_REQUESTS = 10_000
 STALL_REQUESTS_PER_COALITION = 20
 
-# Seconds that buy a round number of evaluations end a run only where their speed was misjudged.
-LATE = 1.5
 OnInterrupt: TypeAlias = Literal["raise", "return"] | None
 _log = logging.getLogger("fairshapley")
 
@@ -73,161 +68,6 @@ Gate: TypeAlias = Callable[[Draw], str | None]
 """Asked before a round is evaluated: None lets it through, a sentence says why the run stops"""
 
 
-class Allowance:
-    """The budget of a run, asked before each round.
-
-    A round is asked for as if there were no budget, so that a run with more of it asks for the
-    same. The last round may end within a draw: the budget is spent to the last unit that it pays.
-    """
-
-    def __init__(self, plan: Plan, evaluator: Evaluator, started: float) -> None:
-        self.plan, self.evaluator, self.started = plan, evaluator, started
-        self.budget = plan.budget or Budget()
-        self.most = self.budget.evaluations
-        """The evaluations allowed; where seconds buy a round number of them, the one so far"""
-        if self.budget.rungs and self.budget.seconds is not None:
-            self.most = rungs(0)[0]
-        self.deadline = math.inf
-        if (seconds := self.budget.seconds) is not None:
-            self.deadline = started + (LATE if self.budget.rungs else 1.0) * seconds
-        unit = abilities.cost_unit(evaluator.game)
-        self.money = f" {unit}" if unit else ""
-        """The unit of prices, where the game names it"""
-        self.repeats = 0
-        """The calls that are kept free, to be made again at the end"""
-        self.repeats_cost = 0.0
-        """What they cost"""
-        if self.budget.cost is not None:
-            evaluator.money = self.budget.cost
-        self._keep_repeats(plan.repeats)
-
-    def _keep_repeats(self, count: int) -> None:
-        """Keep calls free that are made again at the end, of a budget of some size.
-
-        Where the budget pays for all coalitions they are among those that it leaves over.
-        """
-        limit, ends = self.budget.evaluations, self.evaluator.ends()
-        if limit is not None:
-            self.repeats = self._kept_of(limit, count)
-        if self.budget.cost is not None and count and self.evaluator.prices is not None:
-            each = self.evaluator.cost(ends) / len(ends)
-            if self.budget.cost >= (LEAST_COMPUTED + count) * each:
-                self.repeats_cost = count * each
-
-    def _kept_of(self, limit: int, count: int) -> int:
-        """Return how many calls a budget of so many evaluations keeps free, `count` or none."""
-        needed = coalitions_needed(self.plan.game.n_active, self.plan.semivalue)
-        return count if LEAST_COMPUTED + count <= limit < needed else 0
-
-    def repeats_left(self, least: int) -> int:
-        """Return how many calls are made again at the end of a run that made at least so many."""
-        limit, spent, count = self.budget.evaluations, self.evaluator.tally, self.plan.repeats
-        if spent.computed < least:
-            return 0
-        return count if limit is None else max(0, min(count, limit - spent.evaluations))
-
-    def require_ends(self) -> None:
-        """Raise a BudgetError where v(∅) and v(N) alone are more than the budget."""
-        budget, ends = self.budget, self.evaluator.ends()
-        if budget.cost is not None and not self.plan.game.prices:
-            raise InputError(
-                "a budget of cost needs prices: give the game a method cost(coalitions), or a "
-                "FunctionGame cost="
-            )
-        if budget.evaluations is not None and budget.evaluations < len(ends):
-            raise BudgetError(
-                f"v(∅) and v(N) alone take {len(ends)} evaluations: give a larger budget"
-            )
-        if budget.cost is not None and (cost := self.evaluator.cost(ends)) > budget.cost:
-            raise BudgetError(
-                f"v(∅) and v(N) alone cost {cost:,.6g}{self.money}, the budget is "
-                f"{budget.cost:,.6g}: give a larger budget"
-            )
-
-    @property
-    def no_more_repeats(self) -> str:
-        """Why a run ends whose failed evaluations cannot be paid again."""
-        return (
-            f"budget of {self.budget.cost:,.6g}{self.money} used up: the rest does not pay "
-            "for computing failed evaluations again"
-        )
-
-    def affordable(self, draw: Draw, marginals: int, *, first: bool) -> tuple[int, str]:
-        """Return how many leading coalitions of a round the budget pays, and its tightest limit.
-
-        Parameters
-        ----------
-        draw
-            The round.
-        marginals
-            The marginals averaged so far.
-        first
-            Whether it is the first round, which is refused by what it may cost, not by what it
-            happens to hold: else the runs that are let through would be a biased selection.
-        """
-        budget, spent, most = self.budget, self.evaluator.tally, {}
-        if budget.marginals is not None:
-            if draw.marginals is None:
-                raise InputError(
-                    f"{self.plan.estimator.name} does not average marginal contributions, so that "
-                    "a budget of marginals has no meaning: give a budget of evaluations"
-                )
-            left = min(budget.marginals - marginals, draw.marginals)
-            most["marginals"] = len(draw) * left // max(draw.marginals, 1)
-        if budget.cost is not None:
-            left_over = budget.cost - spent.cost - (0.0 if first else self.repeats_cost)
-            most["cost"] = self.evaluator.affordable(draw, math.inf, left_over, whole=first)
-        if self.most is not None:
-            left = self.most - spent.evaluations - (0 if first else self.repeats)
-            most["evaluations"] = self.evaluator.affordable(draw, left, whole=first)
-            if most["evaluations"] < len(draw) and self._climbs(first=first):
-                return self.affordable(draw, marginals, first=first)
-        unit = min(most, key=lambda unit: most[unit], default="")
-        return most.get(unit, len(draw)), unit
-
-    def _climbs(self, *, first: bool) -> bool:
-        """Allow the next round number of evaluations, if the seconds do at the speed so far."""
-        if not self.budget.rungs or self.budget.seconds is None or self.most is None:
-            return False
-        _, following = rungs(self.most)
-        # So many coalitions take as long as one: the first rounds, which are small, seem slow.
-        least = abilities.batch_size(self.evaluator.game)
-        needed = (time.monotonic() - self.started) * (following + least)
-        if not first and needed > self.budget.seconds * (self.evaluator.tally.evaluations + least):
-            return False
-        self.most = following
-        return True
-
-    def require_round(self, draw: Draw, unit: str) -> None:
-        """Raise a BudgetError: not even the first round fits a limit."""
-        takes = f"{len(draw)} evaluations beside v(∅) and v(N)"
-        if unit == "marginals":
-            takes = f"{draw.marginals} marginals"
-        elif unit == "cost":
-            takes = f"a cost of up to {self.evaluator.cost(draw):,.6g}"
-        raise BudgetError(
-            f"a budget of {self.plan.budget} is smaller than one round of "
-            f"{self.plan.estimator.name} on {self.plan.game.n_players} players, which "
-            f"takes {takes}: give a larger budget"
-        )
-
-    def used_up(self, unit: str, marginals: int) -> str:
-        """Return the sentence for a run that a limit has ended, with what is left of it."""
-        limits, spent = self.budget.limits(), self.evaluator.tally
-        if unit == "cost":
-            left = max(0.0, limits[unit] - spent.cost - self.repeats_cost)
-            said, rest = f"{limits[unit]:,.6g}{self.money}", f"{left:,.4g} left, too little"
-        else:
-            limit, made = limits.get(unit, self.most or 0), spent.evaluations + self.repeats
-            left = max(0, limit - (marginals if unit == "marginals" else made))
-            said, rest = f"{limit:,} {unit}", f"{left:,} left, too few"
-        if unit not in limits:
-            allowed = f"{self.budget.seconds:g} seconds allowed {said}"
-            whole = int(limit) + self._kept_of(int(limit) + self.plan.repeats, self.plan.repeats)
-            return f"{allowed}; a budget of {whole} repeats the run bit for bit"
-        return f"budget of {said} used up{f' ({rest} for another round)' if left else ''}"
-
-
 class Run:
     """One run: the state of the estimator, the evaluator and the clock."""
 
@@ -235,18 +75,6 @@ class Run:
         self.plan, self.game = plan, plan.game
         self.evaluator, self.log, self.started = evaluator, log, started
         evaluator.continue_bill(f"{log.seed} {plan.configuration()}")
-        self.problem: Problem | None
-        self.pooling: Pooling | None
-        """The groups of identical players, which share one value"""
-        self.state: Any
-        self.proven: Estimate | None
-        self.marginals: int | None
-        self.rounds: int
-        """Rounds that the estimator was told"""
-        self._asked: Draw | None
-        """The next round, when it was asked for and not let through"""
-        self._latest: Estimate | None
-        """What the estimator said since it was last told something"""
         self.last_look = 0
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
@@ -255,13 +83,34 @@ class Run:
         self._last_new = 0, 0
         """Evaluations, and requests, when a coalition was last new"""
         self.on_interrupt: OnInterrupt = "return"
-        self.pairs = False
         """What Ctrl-C does with the partial result"""
+        self.pairs = False
+        """Whether the result tells of pairs"""
         self.noise_variance = 0.0
         """What noise that was not declared adds to the variance of a value"""
         self.noticed = ""
         """Says so where the utility was found to be random"""
         self._forget()
+
+    def _forget(self) -> None:
+        """Go back to where nothing was evaluated."""
+        self.problem: Problem | None = None
+        self.pooling: Pooling | None = None
+        """The groups of identical players, which share one value"""
+        self.state: Any = None
+        self.proven: Estimate | None = None
+        self.marginals: int | None = None
+        self.rounds = 0
+        """Rounds that the estimator was told"""
+        self._asked: Draw | None = None
+        """The next round, when it was asked for and not let through"""
+        self._latest: Estimate | None = None
+        """What the estimator said since it was last told something"""
+        growth = self.plan.estimator.checkpoint_growth
+        if growth > MOST_GROWTH and self.plan.in_flight > 1:
+            growth = math.inf
+        self.recorder = Recorder(self.game.n_active, growth)
+        self.first = FirstCoalitions(self.game.n_players, self.game.n_active)
 
     def execute(
         self, progress: ProgressOption, *, verify: int = 0, least: int = LEAST_COMPUTED
@@ -290,7 +139,7 @@ class Run:
             guard = self.evaluator.guard
             how = "cancelled" if guard.cancelled else "interrupted"
             stopped = f"{how} after {self.evaluator.tally.evaluations:,} evaluations"
-            result = self._end("interrupted", self.result(stopped, complete=False))
+            result = self._end("interrupted", result_of(self, stopped, complete=False))
             returns = self.on_interrupt == "return" or (self.on_interrupt is None and at_prompt())
             if guard.cancelled or (returns and guard.asked_once):
                 return result
@@ -301,7 +150,7 @@ class Run:
                 f"the journal holds no further utilities: {self.evaluator.tally.evaluations:,} "
                 "evaluations were replayed; give the game to continue"
             )
-            return self.result(stopped, complete=False)
+            return result_of(self, stopped, complete=False)
         except Exception as error:
             try:
                 self._fail(error)
@@ -310,7 +159,7 @@ class Run:
             raise
         if self.noticed and stopped == EXACT:
             stopped = "every coalition was evaluated"
-        return self._end("finished", self.result(stopped, complete=True))
+        return self._end("finished", result_of(self, stopped, complete=True))
 
     def _look_for_noise(self, repeats: int) -> None:
         """Make a few calls again: what is not the same is random, and the errors contain it."""
@@ -360,11 +209,11 @@ class Run:
             while self.rounds < rounds and self._round() is None:
                 pass
             self._is_exact()
-        return self.result(stopped, complete=True)
+        return result_of(self, stopped, complete=True)
 
     def _fail(self, error: Exception) -> None:
         """Keep what was estimated: with the error, and in the journal unless that is what broke."""
-        partial = self.result(f"failed: {type(error).__name__}: {error}", complete=False)
+        partial = result_of(self, f"failed: {type(error).__name__}: {error}", complete=False)
         if isinstance(error, FairShapleyError):
             error.partial = partial
         if not isinstance(error, JournalError):
@@ -514,13 +363,16 @@ class Run:
         except OutOfTimeError:
             return f"budget of {self.allowance.budget.seconds:g} seconds used up"
         except OutOfMoneyError:
-            return self.allowance.no_more_repeats
+            return self.allowance.no_more_repeats()
         self._latest = self._asked = None
         try:
             noise = evaluator.noise
             if noise is not None and isinstance(wanted, RepeatedDraw):
                 values, sizes = noise.average_repeats(wanted, values), sizes[: len(draw)]
-                self._tell_noise(noise)
+                if self.problem is not None and (level := self.problem.noise) is not None:
+                    (empty, full), problem = noise.ends, self.problem
+                    level.variance, level.freedom = noise.variance, noise.freedom
+                    level.gap = (full.mean - empty.mean) - (problem.full - problem.empty)
             self.plan.estimator.tell(self.state, draw, values)
             self.rounds += 1
             self.recorder.add(sizes, values)
@@ -533,25 +385,6 @@ class Run:
             self._forget()
             raise
         return None
-
-    def _tell_noise(self, noise: Noise) -> None:
-        """Let the estimator know how large the noise is."""
-        problem = self.problem
-        if problem is not None and problem.noise is not None:
-            empty, full = noise.ends
-            problem.noise.variance, problem.noise.freedom = noise.variance, noise.freedom
-            problem.noise.gap = (full.mean - empty.mean) - (problem.full - problem.empty)
-
-    def _forget(self) -> None:
-        """Go back to where nothing was evaluated."""
-        self.problem = self.pooling = self.state = None
-        self.proven = self.marginals = self._asked = self._latest = None
-        self.rounds = 0
-        growth = self.plan.estimator.checkpoint_growth
-        if growth > MOST_GROWTH and self.plan.in_flight > 1:
-            growth = math.inf
-        self.recorder = Recorder(self.game.n_active, growth)
-        self.first = FirstCoalitions(self.game.n_players, self.game.n_active)
 
     def _check_values(self) -> None:
         """Raise an error where a finished run has values that cannot be meant."""
@@ -609,20 +442,21 @@ class Run:
         if self.state is None:
             return Estimate.unknown(self.game.n_players)
         if self._latest is None:
-            found, noise = self.plan.estimator.estimate(self.state), self.evaluator.noise
-            if noise is not None:
-                # v(∅) and v(N) are what all their draws say, and have a part in the errors.
-                shift, variance = noise.correction()
-                active = np.arange(self.game.n_players) < self.game.n_active
-                # Draws of coalitions that differ in declared null players differ by noise alone.
-                values = np.where(active, found.values + shift, 0.0)
-                found = replace(found, values=values, variances=found.variances + variance)
-                if (plain := found.sampled) is not None:
-                    values = np.where(active, plain.values + shift, 0.0)
-                    plain = replace(plain, values=values, variances=plain.variances + variance)
-                    found = replace(found, sampled=plain)
-            self._latest = found
+            found = self.plan.estimator.estimate(self.state)
+            if found.sampled is not None:
+                found = replace(found, sampled=self._corrected(found.sampled))
+            self._latest = self._corrected(found)
         return self._latest
+
+    def _corrected(self, found: Estimate) -> Estimate:
+        """Return an estimate with v(∅) and v(N) as all their draws have them, and their errors."""
+        if self.evaluator.noise is None:
+            return found
+        shift, variance = self.evaluator.noise.correction()
+        # Draws of coalitions that differ in declared null players differ by noise alone.
+        active = np.arange(self.game.n_players) < self.game.n_active
+        values = np.where(active, found.values + shift, 0.0)
+        return replace(found, values=values, variances=found.variances + variance)
 
     def snapshot(self) -> Snapshot:
         """What rules and progress look at."""
@@ -638,7 +472,3 @@ class Run:
             workers=self.evaluator.workers,
             cost=self.evaluator.tally.cost,
         )
-
-    def result(self, stopped: str, *, complete: bool) -> Result:
-        """Return the state of the run as a result."""
-        return result_of(self, stopped, complete=complete)
