@@ -10,9 +10,7 @@ from tests.engine_checks import plain
 
 import fairshapley as fs
 from fairshapley._basics import bits
-from fairshapley.draws import ListedCoalitions
 from fairshapley.estimators.exact import exact_values
-from fairshapley.evaluation.noise import Noise
 from fairshapley.randomness import draw_seeds
 from fairshapley.semivalues import Banzhaf, Shapley
 from fairshapley.testing import check_game
@@ -143,13 +141,6 @@ def test_a_constant_end_is_not_drawn_again_and_the_others_are():
     assert drawn.count((0, 1, 2, 3, 4)) > 30
     assert result.game.endpoints[0] == 0.0
     assert result.values.sum() == pytest.approx(result.game.endpoints[1] - result.game.endpoints[0])
-
-
-def test_small_budgets_know_the_noise_from_eight_coalitions():
-    noise = Noise(14, 14)
-    draw = ListedCoalitions.of(np.random.default_rng(0).random((100, 14)) < 0.5)
-    assert len(noise.with_repeats(draw, 4).twins) == 8
-    assert len(noise.with_repeats(draw, 2000).twins) == 50
 
 
 def test_the_model_of_small_budgets_does_not_take_noise_for_the_game():

@@ -184,16 +184,6 @@ def test_a_hang_that_lets_no_thread_run_is_ended_too():
         fs.estimate(game, "exact", engine=engine)
 
 
-@pytest.mark.full
-def test_one_deadly_coalition_among_thousands_is_found_by_halving(tmp_path):
-    log = str(tmp_path / "log")
-    game = counting(log, 11, lambda s: os._exit(3) if s == (1, 3, 8) else None)
-    with ProcessEngine(2) as engine:
-        result = fs.estimate(game, "mc", budget=2000, seed=0, on_error="skip", engine=engine)
-    assert result.run.skipped == 1
-    assert "(1, 3, 8)" in result.notes[-1]
-
-
 def test_chunks_that_do_not_fit_the_memory_are_halved(tmp_path):
     """A real limit: 4 GiB of addresses, of which 1 GiB for each coalition of a chunk."""
 

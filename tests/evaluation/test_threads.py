@@ -228,32 +228,6 @@ def test_a_driver_killed_loses_only_the_calls_in_flight(tmp_path):
     assert sum(calls.values()) - len(calls) <= 2 * 2 * 8
 
 
-def test_a_run_is_continued_with_the_rounds_that_it_was_begun_with(tmp_path):
-    options = {"method": "kernel", "seed": 0, "journal": tmp_path / "j.db"}
-    fs.estimate(game(utility), budget=100, engine="threads:16", **options)
-    more = fs.resume(tmp_path / "j.db", game(utility), budget=300)
-    given = {"budget": 300, "seed": 0, "engine": "threads:16", "verify": 0}
-    whole = fs.estimate(game(utility), "kernel", **given)
-    assert more.values.tolist() == whole.values.tolist()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"workers": 0}, "workers"),
-        ({"workers": 10**6}, "from 1 to 1024"),
-        ({"per_second": 0}, "per_second"),
-        ({"retries": -1}, "retries"),
-        ({"backoff": -1}, "backoff"),
-        ({"transient": ConnectionError()}, "transient must be a function"),
-        ({"timeout": -1}, "timeout"),
-    ],
-)
-def test_bad_settings(options, said):
-    with pytest.raises(fs.InputError, match=said):
-        fs.ThreadEngine(**options)
-
-
 def test_a_predicate_that_fails_is_named():
     def fn(coalition):
         raise ConnectionError

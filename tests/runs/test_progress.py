@@ -57,7 +57,10 @@ def test_a_function_is_called_now_and_then():
     game = fs.games.SumOfUnanimity(30, seed=0)
     result = fs.estimate(game, "mc", budget=3000, seed=0, progress=seen.append)
     assert 1 <= len(seen) < 100
-    assert seen[0].evaluations <= result.evaluations
+    evaluations = [snapshot.evaluations for snapshot in seen]
+    assert evaluations == sorted(evaluations)
+    assert evaluations[-1] <= result.evaluations
+    assert all(len(snapshot.evidence.values) == 30 for snapshot in seen)
 
 
 def snapshot(evaluations, seconds, variance=0.01):

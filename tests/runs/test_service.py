@@ -120,15 +120,6 @@ def test_the_log_says_what_runs_do(caplog):
     assert last.startswith("finished: budget of 60 evaluations used up")
 
 
-def test_progress_is_a_function_of_snapshots():
-    seen = []
-    fs.estimate(worth, "mc", players=NAMES, budget=2000, seed=0, progress=seen.append)
-    assert seen
-    evaluations = [snapshot.evaluations for snapshot in seen]
-    assert evaluations == sorted(evaluations)
-    assert all(len(snapshot.evidence.values) == 12 for snapshot in seen)
-
-
 SCRIPT = """
 import os, signal, sys
 import fairshapley as fs

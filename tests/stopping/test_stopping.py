@@ -60,12 +60,9 @@ def test_bad_thresholds_are_refused(bad):
 def test_bad_budgets_are_refused(bad):
     with pytest.raises(fs.errors.BudgetError, match="number"):
         parse_budget(bad)
-
-
-@pytest.mark.parametrize("unit", ["evaluations", "marginals", "seconds"])
-def test_bad_limits_are_refused(unit):
-    with pytest.raises(fs.errors.BudgetError, match=unit):
-        fs.Budget(**{unit: 0})
+    for unit in ("marginals", "seconds"):
+        with pytest.raises(fs.errors.BudgetError, match=unit):
+            fs.Budget(**{unit: 0})
 
 
 def test_unknown_rules_are_refused():
@@ -197,11 +194,6 @@ class TestFair:
         game = fs.testing.PlantedGame(14, seed=3)
         result = fs.estimate(game, "mc", until=rule, budget=6000, seed=0, progress=True)
         assert "all 16,384 coalitions" in result.stopped
-
-    def test_utilities_that_are_all_zero_are_not_certified(self):
-        game = fs.games.FunctionGame(lambda s: 0.0, 14)
-        result = fs.estimate(game, "mc", until=self.easy, budget=3000, seed=0)
-        assert "not certified" in result.stopped
 
     @pytest.mark.parametrize(
         "bad",

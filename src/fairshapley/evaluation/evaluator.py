@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -331,34 +332,29 @@ class Evaluator:
         self, part: Part, deadline: float, after_chunk: Callable[[], None] | None
     ) -> dict[bytes, float]:
         """Find or compute the utilities of the coalitions that miss one."""
-        found: dict[bytes, float] = {}
-
-        def keep(keys: Sequence[bytes], values: FloatArray) -> None:
-            sizes = np.abs(values)
-            largest = float(sizes[sizes <= LARGEST_UTILITY].max(initial=0.0))
-            self.tally.largest = max(self.tally.largest, largest)
-            self.tally.evaluations += len(keys)
-            taken = np.where(sizes < NEGLIGIBLE, 0.0, values)
-            found.update(zip(keys, taken.tolist(), strict=True))
-
-        def take(chunk: Chunk) -> None:
-            keep(chunk.keys, self._taken(chunk))
-            if after_chunk is not None:
-                after_chunk()
-
-        new = [*part.new]
+        new, found = [*part.new], dict[bytes, float]()
         journalled = self._journalled(new)
-        missing = [key for key in new if key not in journalled] if journalled else new
-        if missing:
-            self._opened()  # a round that cannot begin costs nothing
+        missing = [key for key in new if key not in journalled]
+        dispatcher = self._opened() if missing else None  # a round that cannot begin costs nothing
         self.tally.cost += self._price(new)
         self.tally.cache_hits += len(part.keys) - len(new)
-        if journalled:
-            keep([*journalled], np.array([*journalled.values()]))
-        if missing:
-            self._compute(missing, take, deadline)
+        self._keep(found, [*journalled], np.array([*journalled.values()]))
+        if dispatcher is not None:
+            with self._stopping(dispatcher):
+                for chunk in dispatcher.compute(missing, deadline):
+                    self._keep(found, chunk.keys, self._taken(chunk))
+                    if after_chunk is not None:
+                        after_chunk()
         part.values[part.unknown] = [found[part.keys[row]] for row in part.unknown]
         return found
+
+    def _keep(self, found: dict[bytes, float], keys: Sequence[bytes], values: FloatArray) -> None:
+        """Count utilities, and add them to those found."""
+        sizes = np.abs(values)
+        largest = float(sizes[sizes <= LARGEST_UTILITY].max(initial=0.0))
+        self.tally.largest = max(self.tally.largest, largest)
+        self.tally.evaluations += len(keys)
+        found.update(zip(keys, np.where(sizes < NEGLIGIBLE, 0.0, values).tolist(), strict=True))
 
     def _journalled(self, keys: list[bytes]) -> dict[bytes, float]:
         """Return the utilities that the journal knows.
@@ -387,23 +383,6 @@ class Evaluator:
                     found[key] = math.nan
                     self._skip(key, self._failures[key])
         return found
-
-    def _compute(
-        self,
-        keys: Sequence[bytes],
-        take: Callable[[Chunk], None],
-        deadline: float = math.inf,
-        *,
-        again: bool = False,
-    ) -> None:
-        """Let the engine compute coalitions; `take` gets their chunks, in order."""
-        dispatcher = self._opened()
-        try:
-            for chunk in dispatcher.compute(keys, deadline, again=again):
-                take(chunk)
-        except BaseException as error:
-            self._stop(dispatcher, error)
-            raise
 
     def _opened(self) -> Dispatcher:
         """Return the dispatcher; the engine is opened when the first utility must be computed."""
@@ -488,18 +467,23 @@ class Evaluator:
             coalition = members(self._masks([key])[0])
             self.tally.first_failure = f"coalition {shorten(coalition)}: {reason}"
 
-    def _stop(self, dispatcher: Dispatcher, error: BaseException) -> None:
-        """Stop in the middle of a round; keep what is answered already, and pay what was begun."""
-        self.tally.cost -= self._price(dispatcher.unsent)
+    @contextmanager
+    def _stopping(self, dispatcher: Dispatcher) -> Iterator[None]:
+        """Where a round stops in the middle, keep what is answered and pay what was begun."""
         try:
-            paid = self.prices is not None and isinstance(error, GameError)
-            if paid or isinstance(error, OutOfTimeError | OutOfMoneyError):
-                dispatcher.finish()
-        finally:
-            for chunk in dispatcher.abandon():
-                if not isinstance(error, JournalError):
-                    self._journal(chunk)
-        if isinstance(error, EngineError):
+            yield
+        except BaseException as error:
+            self.tally.cost -= self._price(dispatcher.unsent)
+            try:
+                paid = self.prices is not None and isinstance(error, GameError)
+                if paid or isinstance(error, OutOfTimeError | OutOfMoneyError):
+                    dispatcher.finish()
+            finally:
+                for chunk in dispatcher.abandon():
+                    if not isinstance(error, JournalError):
+                        self._journal(chunk)
+            if not isinstance(error, EngineError):
+                raise
             advice = "Give a journal so that a run can be continued where it stopped"
             if self.slot is not None:
                 advice = (
@@ -540,9 +524,11 @@ class Evaluator:
 
     def _again(self, keys: list[bytes]) -> Iterator[tuple[bytes, float, Exception | None]]:
         """Compute coalitions whether they are known or not: their utilities, or their errors."""
-        chunks: list[Chunk] = []
-        if keys:
-            self._compute(keys, chunks.append, again=True)
+        if not keys:
+            return
+        dispatcher = self._opened()
+        with self._stopping(dispatcher):
+            chunks = [*dispatcher.compute(keys, again=True)]
         for chunk in chunks:
             self._bill(answered=self._price(chunk.keys))
             values = np.full(len(chunk), math.nan) if chunk.values is None else chunk.values

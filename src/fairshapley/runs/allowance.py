@@ -15,7 +15,8 @@ from fairshapley.stopping import Budget, rungs
 
 # Calls that are made again to see whether a utility is reproducible, and from how many calls on:
 # of noise that changes every second answer, four miss one case in sixteen.
-AUTOMATIC_REPEATS, LEAST_COMPUTED = 4, 20
+AUTOMATIC_REPEATS = 4
+LEAST_COMPUTED = 20
 # Seconds that buy a round number of evaluations end a run only where their speed was misjudged.
 LATE = 1.5
 

@@ -19,7 +19,7 @@ from fairshapley.estimators.exact import (
     coalitions_needed,
 )
 from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.evaluator import Evaluator, OnError
+from fairshapley.evaluation.evaluator import OnError
 from fairshapley.evaluation.interrupts import Event
 from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
@@ -29,7 +29,7 @@ from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
-from fairshapley.runs.allowance import AUTOMATIC_REPEATS, LEAST_COMPUTED
+from fairshapley.runs.allowance import AUTOMATIC_REPEATS
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import OnInterrupt, Run
 from fairshapley.runs.peers import answers_peers
@@ -159,6 +159,7 @@ def estimate(
     started = time.monotonic()
     game = function_game(game, players)
     checks.choice("on_error", on_error, ("raise", "skip"))
+    _check_options(verify, on_interrupt)
     by_rounds = until is None and unions is None
     if by_rounds and len(rounds(game)) > 1:
         one_round = partial(
@@ -205,7 +206,8 @@ def estimate(
             on_device=device_form,
             cancel=cancel,
         ) as evaluator:
-            return _execute(plan, evaluator, seed, started, progress, verify, on_interrupt, pairs)
+            run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
+            return run.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
 
 
 @answers_peers
@@ -270,6 +272,7 @@ def resume(
     """
     if journal is None:
         raise InputError("resume needs a journal: give the path of the file")
+    _check_options(verify, on_interrupt)
     started = time.monotonic()
     with opened_journal(journal, readonly=game is None, create=False) as opened:
         record = _recorded_run(opened, run)
@@ -306,30 +309,16 @@ def resume(
             ) as evaluator,
         ):  # fmt: skip
             pairs = (record.result or {}).get("pairs") is not None
-            return _execute(
-                *(plan, evaluator, record.seed, started, progress, verify, on_interrupt, pairs)
-            )
+            run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, record.seed), started)
+            return run.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
 
 
-def _execute(
-    plan: Plan,
-    evaluator: Evaluator,
-    seed: int | None,
-    started: float,
-    progress: ProgressOption,
-    verify: int | None,
-    on_interrupt: OnInterrupt,
-    pairs: bool,
-) -> Result:
-    """One run to its end, with a row of its own in the journal."""
+def _check_options(verify: int | None, on_interrupt: OnInterrupt) -> None:
+    """Raise an InputError where an option of a run is none."""
+    if verify is not None:
+        checks.whole("verify", verify, least=0)
     if on_interrupt is not None:
         checks.choice("on_interrupt", on_interrupt, ("raise", "return"))
-    count = None if verify is None else checks.whole("verify", verify, least=0)
-    run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
-    run.on_interrupt, run.pairs = on_interrupt, pairs
-    # Without a journal `verify` is how many calls are made again, of a run however short.
-    least = 0 if count and evaluator.slot is None else LEAST_COMPUTED
-    return run.execute(progress, verify=count or 0 if evaluator.slot else 0, least=least)
 
 
 def planned_repeats(game: Game, verify: int | None = None, journal: JournalOption = None) -> int:

@@ -82,10 +82,6 @@ class Run:
         self.allowance = Allowance(plan, evaluator, started)
         self._last_new = 0, 0
         """Evaluations, and requests, when a coalition was last new"""
-        self.on_interrupt: OnInterrupt = "return"
-        """What Ctrl-C does with the partial result"""
-        self.pairs = False
-        """Whether the result tells of pairs"""
         self.noise_variance = 0.0
         """What noise that was not declared adds to the variance of a value"""
         self.noticed = ""
@@ -113,18 +109,21 @@ class Run:
         self.first = FirstCoalitions(self.game.n_players, self.game.n_active)
 
     def execute(
-        self, progress: ProgressOption, *, verify: int = 0, least: int = LEAST_COMPUTED
+        self,
+        progress: ProgressOption,
+        *,
+        verify: int | None = None,
+        on_interrupt: OnInterrupt = "return",
+        pairs: bool = False,
     ) -> Result:
-        """Run to the end, and journal how it ended.
-
-        First `verify` journalled utilities are computed again, and at the end the plan's repeats,
-        where at least `least` were computed.
-        """
+        """Run to the end, and journal how it ended; the arguments are those of `estimate`."""
         budget, name = self.plan.budget, self.plan.estimator.name
         _log.info("%s of %s players begins: budget %s", name, self.game.n_players, budget)
+        # Without a journal `verify` is how many calls are made again, of a run however short.
+        least = 0 if verify and self.evaluator.slot is None else LEAST_COMPUTED
         try:
             try:
-                self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
+                self.evaluator.verify(verify or 0, side_generator(self.log.seed, "verify"))
             except OutOfMoneyError:
                 raise BudgetError(
                     f"the budget of {budget} does not pay for computing {verify} coalitions again",
@@ -139,8 +138,8 @@ class Run:
             guard = self.evaluator.guard
             how = "cancelled" if guard.cancelled else "interrupted"
             stopped = f"{how} after {self.evaluator.tally.evaluations:,} evaluations"
-            result = self._end("interrupted", result_of(self, stopped, complete=False))
-            returns = self.on_interrupt == "return" or (self.on_interrupt is None and at_prompt())
+            result = self._end("interrupted", result_of(self, stopped, complete=False), pairs)
+            returns = on_interrupt == "return" or (on_interrupt is None and at_prompt())
             if guard.cancelled or (returns and guard.asked_once):
                 return result
             error.partial = result  # type: ignore[attr-defined]
@@ -159,7 +158,7 @@ class Run:
             raise
         if self.noticed and stopped == EXACT:
             stopped = "every coalition was evaluated"
-        return self._end("finished", result_of(self, stopped, complete=True))
+        return self._end("finished", result_of(self, stopped, complete=True), pairs)
 
     def _look_for_noise(self, repeats: int) -> None:
         """Make a few calls again: what is not the same is random, and the errors contain it."""
@@ -187,10 +186,10 @@ class Run:
             "inside"
         )
 
-    def _end(self, status: RunStatus, result: Result) -> Result:
+    def _end(self, status: RunStatus, result: Result, pairs: bool) -> Result:
         """Journal how the run ended; the result outlives a journal that cannot be written."""
         _log.info("%s: %s after %s evaluations", status, result.stopped, result.evaluations)
-        if self.pairs:
+        if pairs:
             result = with_pairs(result, self.evaluator.cache)
         try:
             return self.log.end(status, result)

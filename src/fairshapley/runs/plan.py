@@ -123,13 +123,14 @@ class Plan:
 
     def limits(self) -> dict[str, Any]:
         """How far the run goes and what it does with failures, as plain data."""
-        budget = asdict(self.budget) if self.budget is not None else None
-        if budget is not None and budget["cost"] is None:
-            del budget["cost"]  # as before there were prices
-        if budget is not None and not budget["rungs"]:
-            del budget["rungs"]
         return {
-            "budget": budget,
+            # Without what older journals do not have.
+            "budget": self.budget
+            and {
+                name: limit
+                for name, limit in asdict(self.budget).items()
+                if limit or name not in ("cost", "rungs")
+            },
             "until": self.until.configuration() if self.until is not None else None,
             "on_error": self.on_error,
         }

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, TypeAlias
 
@@ -311,6 +311,7 @@ class Session:
         """Let go of the game."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Engine:
     """Who computes the utilities; used in a ``with`` statement, it is closed.
 
@@ -337,32 +338,22 @@ class Engine:
     in_flight: int = 1
     retries: int = RETRIES
     backoff: float = BACKOFF
-    transient: Transient = staticmethod(is_transient)
+    transient: Transient = field(default=staticmethod(is_transient))
 
-    def __init__(
-        self,
-        *,
-        chunk_size: int | None = None,
-        timeout: float | None = None,
-        in_flight: int = 1,
-        retries: int = RETRIES,
-        backoff: float = BACKOFF,
-        transient: Transient = is_transient,
-    ) -> None:
-        if chunk_size is not None:
-            self.chunk_size = checks.whole("chunk_size", chunk_size)
-        if timeout is not None:
+    def __post_init__(self) -> None:
+        if self.chunk_size is not None:
+            self.chunk_size = checks.whole("chunk_size", self.chunk_size)
+        if self.timeout is not None:
             remedy = "give seconds for a chunk, or None for no limit"
-            self.timeout = checks.real("timeout", timeout, above=0, remedy=remedy)
-        self.in_flight = checks.whole("in_flight", in_flight, remedy="it counts coalitions")
-        self.retries = checks.whole("retries", retries, least=0)
-        self.backoff = checks.real("backoff", backoff, least=0)
-        if not callable(transient):
+            self.timeout = checks.real("timeout", self.timeout, above=0, remedy=remedy)
+        self.in_flight = checks.whole("in_flight", self.in_flight, remedy="it counts coalitions")
+        self.retries = checks.whole("retries", self.retries, least=0)
+        self.backoff = checks.real("backoff", self.backoff, least=0)
+        if not callable(self.transient):
             raise InputError(
-                f"transient must be a function of an exception, not {transient!r}: "
+                f"transient must be a function of an exception, not {self.transient!r}: "
                 "e.g. lambda error: isinstance(error, OSError)"
             )
-        self.transient = transient
 
     def open(self, game: PackedGame) -> Session:
         """Set the game up where it is to be computed."""
