@@ -309,8 +309,9 @@ def resume(
             ) as evaluator,
         ):  # fmt: skip
             pairs = (record.result or {}).get("pairs") is not None
-            run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, record.seed), started)
-            return run.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
+            log = RunLog.begin(evaluator.slot, plan, record.seed)
+            again = Run(plan, evaluator, log, started)
+            return again.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
 
 
 def _check_options(verify: int | None, on_interrupt: OnInterrupt) -> None:
