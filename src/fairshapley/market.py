@@ -68,7 +68,9 @@ def examined(
     """
     notes: list[str] = []
     scenarios: list[PartValues] = []
-    budget = None if result.exact else result.evaluations
+    budget = result.evaluations
+    if result.exact:
+        method, budget = "exact", None
     given: dict[str, Any] = {"budget": budget, "seed": seed, "engine": engine, "progress": False}
     for name, other in others.items():
         try:

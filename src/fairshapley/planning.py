@@ -204,7 +204,6 @@ def forecast(
     until: Rule | None = None,
     engine: EngineOption = None,
     pilot: int | bool = False,
-    delta: float | None = None,
     semivalue: str | Semivalue = "shapley",
     xi: float = XI,
     seed: int | None = None,
@@ -225,8 +224,6 @@ def forecast(
         It stays within the money of the budget. An aim that is reached sooner is predicted for the
         end of the pilot. Its evaluations are the first ones of the run: with a journal, the run
         that follows does not compute them again.
-    delta
-        The level of the ε1 to expect; by default that of `until`, or 0.1.
     semivalue, xi, seed, journal
         As in `estimate`, for the pilot.
 
@@ -264,8 +261,7 @@ def forecast(
     cost_each = None if prices is None else float(by_size(prices.means(), n_players).mean())
     if limits is not None and limits.cost is not None and cost_each is not None:
         allowed = min(allowed, int(limits.cost / cost_each))
-    with opened_engine(engine) as opened:
-        workers = int(getattr(opened, "workers", None) or 1)
+    workers = _workers(engine)
     plain = Forecast(
         n_players,
         allowed,
@@ -295,7 +291,12 @@ def forecast(
     )
     parts = () if until is None else until.parts()
     aims = tuple(part for part in parts if isinstance(part, PlannedLooks))
-    return _predicted(plain, result, aims, delta, iid=chosen.traits.iid)
+    return _predicted(plain, result, aims, iid=chosen.traits.iid)
+
+
+def _workers(engine: EngineOption) -> int:
+    with opened_engine(engine) as opened:
+        return int(getattr(opened, "workers", None) or 1)
 
 
 def _check_pilot(pilot: int | bool, n_players: int) -> int:
@@ -311,12 +312,7 @@ def _check_pilot(pilot: int | bool, n_players: int) -> int:
 
 
 def _predicted(
-    plain: Forecast,
-    result: Result,
-    aims: tuple[PlannedLooks, ...],
-    delta: float | None,
-    *,
-    iid: bool,
+    plain: Forecast, result: Result, aims: tuple[PlannedLooks, ...], *, iid: bool
 ) -> Forecast:
     """Return the forecast with what a pilot shows."""
     made, n_players = result.evaluations, result.n_players
@@ -345,13 +341,13 @@ def _predicted(
     if spent >= n_coalitions:
         return replace(planned, epsilon1=0.0)
     # At the ξ, the δ and the bound of the aim, and at the level that its last look then has.
-    aim = aims[0] if aims else None
-    xi, share = getattr(aim, "xi", None), 1.0
-    if aim is not None:
+    xi, delta, bound, share = result.xi, DELTA, "normal", 1.0
+    if aims:
+        delta, bound = aims[0].delta, aims[0].certified_by
+        if (given := getattr(aims[0], "xi", None)) is not None:
+            xi = given
         before, by_then = (spent_share(count, n_players) for count in (spent - 1, spent))
         share = by_then - before if spent == needed else 1.0 - by_then
-    delta = delta or (aim.delta if aim else DELTA)
-    xi, bound = result.xi if xi is None else xi, aim.certified_by if aim else "normal"
     then = after(spent, likely)
     tightest = Certificate(then, EPSILON1, delta, xi, bound, share * delta).tightest
     return replace(planned, epsilon1=tightest if tightest < math.inf else None)
@@ -395,25 +391,19 @@ def exact_seconds(game: Game, engine: EngineOption = None) -> float:
                 form(middle.columns(0, size)).sum().item()
                 taken = time.perf_counter() - started
         return count / size * taken
-    with opened_engine(engine) as opened:
-        workers = int(getattr(opened, "workers", None) or 1)
     # What a run does beside the game counts too: it is not short because the game is.
     least = count if n_players < LEAST_DEVICE_EXACT else math.inf
-    return float(count * (_seconds_each(game, game.n_players, least) / workers))
+    return count * _seconds_each(game, game.n_players, least) / _workers(engine)
 
 
 def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
     """Return the time of an evaluation: of all players, or the mean over all sizes."""
     everybody = np.ones((1, n_players), dtype=bool)
-    started = time.perf_counter()
-    _utilities(game, everybody)  # what a game sets up at its first call
-    each = time.perf_counter() - started
+    each = _timed(lambda: _utilities(game, everybody))  # what a game sets up at its first call
     slow = isinstance(game, FunctionGame) and each > SLOW_SECONDS
     if slow or abilities.cost(game) is not None:
         return each
-    started = time.perf_counter()
-    game(everybody)
-    each = time.perf_counter() - started
+    each = _timed(lambda: game(everybody))
     if each * evaluations < SHORT_SECONDS:
         return each
     draw = side_generator(0, "forecast")
@@ -423,17 +413,22 @@ def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
         while spent < MEASURED_SECONDS:
             shares = draw.random((size, 1))
             batch = ListedCoalitions.of(draw.random((size, n_players)) < shares)
-            started, known = time.perf_counter(), evaluator.tally.computed
+            known = evaluator.tally.computed
             try:
-                evaluator.evaluate(batch)
+                taken = _timed(partial(evaluator.evaluate, batch))
             except Exception:  # the run says which coalition fails, or skips it
                 break
-            taken = time.perf_counter() - started
             each, spent = taken / max(evaluator.tally.computed - known, 1), spent + taken
             if size == largest:
                 break
             size = min(4 * size, largest)
     return each
+
+
+def _timed(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
 
 
 def _utilities(game: Game, masks: BoolArray) -> FloatArray:
@@ -442,38 +437,27 @@ def _utilities(game: Game, masks: BoolArray) -> FloatArray:
         return evaluator.evaluate(ListedCoalitions.of(masks)).values
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """The tolerance near zero, ξ, and the sentence that says where it comes from.
-
-    A certificate holds for any ξ that does not depend on the run it speaks of. What makes ξ
-    meaningful is its size compared with the values.
-    """
-
-    xi: float
-    sentence: str
-
-
-def equal_share(game: Game) -> Tolerance:
+def equal_share(game: Game) -> float:
     """Return ξ = |v(N) − v(∅)|/n, an equal share of what all players achieve together.
 
-    Shapley values add up to v(N) − v(∅), so that this is at most the mean |value|: a certificate
-    with it is at least as strict as one with ξ = mean |value|. It takes two evaluations.
+    A certificate holds for any ξ that does not depend on the run it speaks of. Shapley values add
+    up to v(N) − v(∅), so that this is at most the mean |value|: a certificate with it is at least
+    as strict as one with ξ = mean |value|. It takes two evaluations.
 
     Examples
     --------
     >>> import fairshapley as fs
-    >>> equal_share(fs.games.Airport([1.0, 2.0, 3.0])).xi
+    >>> equal_share(fs.games.Airport([1.0, 2.0, 3.0]))
     1.0
     """
     n_players = abilities.number_of_players(game)
-    ends = np.repeat([[False], [True]], n_players, axis=1)
-    empty, full = _utilities(game, ends).tolist()
+    # Everybody first: an error then names a coalition that has players.
+    ends = np.repeat([[True], [False]], n_players, axis=1)
+    full, empty = _utilities(game, ends).tolist()
     xi = abs(full - empty) / n_players
     if not 0 < xi < np.inf:
         raise InputError(
             "all players together are worth as much as nobody, so an equal share is zero and "
             "cannot be a tolerance: give ξ as a number"
         )
-    sentence = f"ξ = {xi:.6g} is an equal share of v(N) − v(∅) = {full - empty:.6g}"
-    return Tolerance(xi, sentence)
+    return float(xi)

@@ -59,14 +59,6 @@ def test_clean_counts_by_source_and_writes_a_cleaned_table(rows, folder):
     assert sum(json.loads(done.stdout)["groups"]["suspects"]) == len(changes)
 
 
-def test_clean_prints_json(rows):
-    done = run("clean", "rows.csv", "--target", "label", "--json", "--no-checks", "--quiet")
-    said = json.loads(done.stdout)
-    assert set(said["suspects"]["row"][:2]) == rows
-    assert "probably wrong" in said["sentences"][0]
-    assert done.stderr == ""
-
-
 def test_cells_that_json_has_no_form_for_are_texts(folder):
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
@@ -118,11 +110,6 @@ def test_loo_is_leave_one_out(folder):
     assert result.evaluations == 25
     assert "Leave-one-out values" in done.stdout
     assert "fs.leave_one_out(game)" in (folder / "r.html").read_text()
-
-
-def test_loo_values_groups(folder):
-    done = run("value", *DATA, "--method", "loo", "--group-by", "supplier", "--json", "--quiet")
-    assert len(json.loads(done.stdout)["values"]) == 3
 
 
 @pytest.mark.parametrize(

@@ -22,16 +22,13 @@ def priced(*options):
     return tuple(part for option in options for part in ("--option", option))
 
 
-def test_hopeless_plans_are_refused_with_what_to_do_instead(folder, monkeypatch):
+def test_plans_of_rows_say_what_else_there_is(folder, monkeypatch):
     monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: HOPELESS)
-    done = run("value", *DATA, "--quiet")
-    assert done.exit_code == 2
-    for words in ("85 days", "--group-by", "--sample", "--method knn", "clean", "anyway=yes"):
+    done = run("value", *DATA, "--budget", 60)
+    for words in ("85 days", "--group-by", "--sample", "--method knn", "clean"):
         assert words in done.stderr
-    grouped = run("value", *DATA, "--quiet", "--group-by", "supplier")
+    grouped = run("value", *DATA, "--group-by", "supplier")
     assert "--group-by" not in grouped.stderr, "groups are not advised to be groups"
-    told = run("value", *DATA, "--option", "anyway=yes", "--budget", 60)
-    assert (told.exit_code, "85 days" in told.stderr) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +51,6 @@ def test_longer_runs_are_announced(capsys, planned, lines, words):
     assert planned.time_limit is None or "--seconds 60 stops" not in text
     announce(planned, RunOptions(), quiet=True, shorter=SHORTER_ROWS)
     assert capsys.readouterr().err == ""
-
-
-def test_a_run_that_has_a_journal_is_continued(capsys, tmp_path):
-    (tmp_path / "run.db").touch()
-    announce(HOPELESS, RunOptions(journal=tmp_path / "run.db"), quiet=False)
-    assert "85 days" in capsys.readouterr().err
 
 
 def test_seconds_end_a_run(folder):
@@ -126,12 +117,6 @@ def test_what_the_closed_form_cannot_do_is_said(folder, given, words):
     done = run("value", *DATA, "--method", "knn", *given)
     assert done.exit_code == 2
     assert words in done.stderr
-
-
-def test_numbers_have_neighbours_too(folder):
-    done = run("value", "train.csv", "--target", "income", "--method", "knn", "--json", "--quiet")
-    assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["exact"]
 
 
 def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):

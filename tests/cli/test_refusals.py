@@ -22,25 +22,17 @@ FILES = {
     "empty": (b"", "is empty"),
     "blank lines": (b"\n\n\n", "is empty: give a line"),
     "a class for each row": (b"a,y\n1,p\n2,q\n3,r\n4,s\n5,t\n", "several rows of each class"),
-    "two rows": (b"a,b,y\n1,2,no\n2,1,no\n", "give more rows"),
     "header only": (HEAD.encode(), "no rows"),
     "one row": (b"a,b,y\n1,2,no\n", "one row"),
     "one class": (b"a,b,y\n1,2,no\n2,1,no\n3,2,no\n4,1,no\n", "'no'"),
     "missing target": (b"a,b,y\n1,2,no\n2,1,\n3,2,yes\n", "missing in 1 of the 3"),
-    "no target at all": (b"a,b,y\n1,2,\n2,1,\n", "missing"),
     "not utf-8": (b"a,b,y\n1,\xff\xfe\xe9,no\n2,1,yes\n", "encoding"),
-    "not utf-8 in the names": (b"\xe9,b,y\n1,2,no\n2,1,yes\n", "encoding"),
-    "utf-16": (GOOD.encode("utf-16"), "encoding"),
     "the same name twice": (b"a,a,y\n1,2,no\n2,1,yes\n", "several columns called 'a'"),
     "a column without a name": (b"a,,y\n1,2,no\n2,1,yes\n", "no name"),
-    "decimal commas": (b"a;b;y\n1,5;2,5;no\n2,5;1,5;yes\n", "give --delimiter ';'"),
     "a long row": (b"a,b,y\n1,2,no,7\n2,1,yes\n", "Expected 3 columns, got 4"),
-    "a short row": (b"a,b,y\n1,2,no\n2,1\n", "quotes to cells with ','"),
     "semicolons": (GOOD.replace(",", ";").encode(), "--delimiter ';'"),
     "infinite": (b"a,b,y\n1,2,no\n2,inf,yes\n3,1,no\n", "infinite in row 2"),
-    "too large for a float": (b"a,b,y\n1,2,no\n2,1e999,yes\n3,1,no\n", "infinite in row 2"),
     "all columns missing": (b"a,b,y\n,,no\n,,yes\n,,no\n", "no column is left"),
-    "all columns constant": (b"a,b,y\n1,x,no\n1,x,yes\n1,x,no\n", "no column is left"),
     "the target alone": (b"y\nno\nyes\nno\n", "target alone"),
     "binary": (bytes(range(256)) * 20, "error"),
 }
@@ -67,49 +59,36 @@ OPTIONS = {
     "unknown target": (("--target", "z"), "no column 'z'"),
     "unknown option": (("--target", "y", "--nonsense"), "--nonsense"),
     "word for number": (("--target", "y", "--budget", "many"), "--budget"),
-    "negative budget": (("--target", "y", "--budget", "-5"), "--budget"),
     "huge budget": (("--target", "y", "--budget", "9" * 40), "--budget"),
     "unknown model": (("--target", "y", "--model", "gpt"), "logistic"),
-    "model without a module": (("--target", "y", "--model", "no.such:thing"), "cannot import"),
     "model not there": (("--target", "y", "--model", "sklearn.svm:Nothing"), "cannot import"),
     "no estimator": (("--target", "y", "--model", "math:pi"), "must be a scikit-learn estimator"),
     "half a model": (("--target", "y", "--model", "sklearn.svm:"), "both given"),
     "regressor for text": (("--target", "y", "--option", "task=regression"), "--model 'logistic'"),
-    "unknown task": (("--target", "y", "--option", "task=other"), "task must be"),
-    "unknown metric": (("--target", "y", "--metric", "glory"), "unknown metric"),
     "metric for numbers": (("--target", "y", "--metric", "r2"), "r2 is for numbers"),
     "scorer without a value": (("--target", "y", "--metric", "recall"), "empty-value"),
     "unknown group": (("--target", "y", "--group-by", "owner"), "no column 'owner'"),
     "group and id": (("--target", "y", "--group-by", "a", "--id", "b"), "leave --id out"),
     "target as group": (("--target", "y", "--group-by", "y"), "another role"),
-    "unknown id": (("--target", "y", "--id", "who"), "no column 'who'"),
-    "unknown drop": (("--target", "y", "--drop", "zz"), "no column 'zz'"),
-    "unknown method": (("--target", "y", "--method", "magic"), "unknown method"),
-    "unknown semivalue": (("--target", "y", "--semivalue", "fair"), "unknown semivalue"),
     "never certified": (
         ("--target", "y", "--method", "gae", "--epsilon1", "0.5", "--quiet"),
         "can never be certified",
     ),
     "epsilon1": (("--target", "y", "--epsilon1", "-1"), "epsilon1"),
-    "delta": (("--target", "y", "--epsilon1", "0.5", "--delta", "2"), "delta"),
     "delta alone": (("--target", "y", "--delta", "0.1"), "--epsilon1"),
     "xi": (("--target", "y", "--xi", "small"), "--xi"),
-    "xi not finite": (("--target", "y", "--xi", "nan"), "--xi"),
     "seed": (("--target", "y", "--seed", "-1"), "seed"),
     "engine": (("--target", "y", "--engine", "cloud"), "engine must be"),
     "test size": (("--target", "y", "--option", "test-size=40"), "test-size"),
     "max rows": (("--target", "y", "--option", "max-rows=3"), "--sample"),
-    "no max rows": (("--target", "y", "--option", "max-rows=0"), "max-rows"),
     "sample": (("--target", "y", "--sample", "0"), "--sample"),
     "delimiter": (("--target", "y", "--delimiter", ";;"), "--delimiter"),
     "encoding": (("--target", "y", "--option", "encoding=klingon"), "encoding"),
-    "precision": (("--target", "y", "--option", "precision=half"), "precision"),
     "not vectorised": (
         ("--target", "y", "--option", "precision=single", "--model", "svc"),
         "float32",
     ),
     "folder for out": (("--target", "y", "--out", "."), "cannot write"),
-    "no folder for out": (("--target", "y", "--out", "none/values.csv"), "cannot write"),
     "ending of out": (("--target", "y", "--out", "values.xls"), ".csv or .parquet or .json"),
     "ending of report": (("--target", "y", "--report", "r.pdf"), ".html"),
     "input as out": (("--target", "y", "--out", "rows.csv"), "overwritten"),
@@ -141,11 +120,9 @@ def test_a_journal_that_is_none(tmp_path, monkeypatch):
 
 
 TEST_FILES = {
-    "no target": ("a,b\n1,2\n", "no column 'y'"),
     "no feature": ("a,y\n1,no\n", "no column 'b'"),
     "text for numbers": ("a,b,y\n1,two,no\n", "holds numbers in the training rows"),
     "other classes": ("a,b,y\n1,2,maybe\n", "maybe"),
-    "missing target": ("a,b,y\n1,2,\n2,3,no\n", "missing"),
 }
 
 
@@ -171,7 +148,6 @@ def test_other_commands_refuse_alike(folder):
     refused(run("report", "train.csv"), "not a saved result")
     refused(run("payout", "none.json", "--pool", 5), "cannot read")
     refused(run("payout", "train.csv", "--pool", 5, "--negative", "steal"), "--negative")
-    refused(run("demo", "--epsilon1", 0), "epsilon1")
     refused(run("demo", "--folder", "train.csv"), "folder")
     refused(run("compare", "train.csv", "--target", "label", "--methods", "mc,magic"), "magic")
     assert "give --truth" in run("compare", "train.csv", "--target", "label", "--quiet").stderr
@@ -209,8 +185,6 @@ def test_a_fault_of_ours_is_exit_code_1(folder, monkeypatch):
 SAME = {
     "out and journal": ("--out", "v.json", "--journal", "v.json"),
     "out and journal by another name": ("--out", "v.json", "--journal", "sub/../v.json"),
-    "out and report": ("--out", "r.html", "--report", "r.html"),
-    "report and journal": ("--report", "r.html", "--journal", "r.html"),
     "out and test": ("--test", "test.csv", "--out", "test.csv"),
     "out and a hard link to the rows": ("--out", "hard.csv"),
     "journal and rows": ("--journal", "rows.csv"),
@@ -236,9 +210,7 @@ def test_a_file_has_one_use(tmp_path, monkeypatch, case):
     ("given", "words"),
     [
         (("--target", "lable"), "did you mean 'label'?"),
-        (("--target", "Label"), "did you mean 'label'?"),
         (("--target", "label", "--group-by", "suplier"), "did you mean 'supplier'?"),
-        (("--target", "label", "--drop", "twon"), "did you mean 'town'?"),
         (("--target", "label", "--model", "logistics"), "did you mean 'logistic'?"),
         (("--target", "label", "--method", "adjustd"), "did you mean 'adjusted'?"),
         (("--target", "label", "--metric", "acuracy"), "did you mean 'accuracy'?"),

@@ -46,12 +46,6 @@ def test_json_is_one_object_with_the_values_of_the_library(folder):
     assert printed["certificate"]["holds"] is saved.certificate(0.5, 0.1).holds
 
 
-def test_quiet_says_nothing_on_standard_error(folder):
-    done = run("value", *DATA, "--budget", 300, "--quiet")
-    assert done.exit_code == 0
-    assert done.stderr == ""
-
-
 def test_a_table_names_unions_and_the_shell_values_them(folder):
     header, *rows = example_rows(24, seed=1)
     rows = [[*row, "sea" if row[3] == "north" else "land"] for row in rows]
@@ -165,13 +159,6 @@ def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
     assert done.exit_code == 130
     assert "--journal" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_two_processes_give_the_same_bits(folder):
-    arguments = ("value", *DATA, "--budget", 200, "--json", "--quiet")
-    alone = json.loads(run(*arguments).stdout)
-    both = json.loads(run(*arguments, "--engine", "processes:2").stdout)
-    assert alone["values"] == both["values"]
 
 
 def test_no_module_is_taken_from_the_folder(folder):

@@ -23,7 +23,7 @@ from fairshapley.errors import InputError
 DEFAULT_MAX_ROWS = 20_000
 """The most rows of a table that are read without asking"""
 MAX_BYTES = 2**30
-"""The most bytes of a table, unpacked; it takes two to three times as much memory"""
+"""The most bytes of a CSV file or of updates, unpacked; a table takes two to three times as much"""
 
 
 def as_path(given: Any, name: str = "path") -> Path:

@@ -24,7 +24,7 @@ KINDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a te
 def _declared(
     made: Any, default: Any, text: str, metavar: str | None = None, *, name: str = "", **more: Any
 ) -> Any:
-    """A field of a group, a parameter of a command or a note on a type, for `grouped` to read.
+    """A field of a group, or a parameter of a command, for `grouped` to read.
 
     Its default, ... without one; its help, and the word there for its value.
     """
@@ -116,14 +116,14 @@ def _parameters(called: Any) -> list[inspect.Parameter]:
     fields = getattr(called, "__dataclass_fields__", {})
     for name, given in inspect.signature(called).parameters.items():
         hint, default = hints[name], given.default
-        if name in fields and "advanced" in fields[name].metadata:
-            continue
-        for one in (*getattr(hint, "__metadata__", ()), fields.get(name), default):
-            if isinstance(one, dataclasses.Field) and "option" in one.metadata:
-                hint = Annotated[getattr(hint, "__origin__", hint), one.metadata["option"]]
-        if isinstance(default, dataclasses.Field):
-            required = default.default is dataclasses.MISSING
-            default = inspect.Parameter.empty if required else default.default
+        declared = fields.get(name, default)
+        if isinstance(declared, dataclasses.Field):
+            if "advanced" in declared.metadata:
+                continue
+            if "option" in declared.metadata:
+                hint = Annotated[hint, declared.metadata["option"]]
+            required = declared.default is dataclasses.MISSING
+            default = inspect.Parameter.empty if required else declared.default
         found.append(given.replace(annotation=hint, default=default, kind=given.KEYWORD_ONLY))
     return found
 

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
+import typer
+
+from fairshapley._basics.files import DEFAULT_MAX_ROWS
 from fairshapley.cli.groups import advanced, advanced_fields, argument, option
 from fairshapley.errors import InputError
 
@@ -33,10 +35,6 @@ class FileOptions:
     encoding: str = advanced("utf-8", "The encoding of a CSV file, such as latin-1.")
     texts: str | None = advanced(None, "Columns that are text in any case, with commas between.")
     max_rows: int = advanced(DEFAULT_MAX_ROWS, "Files with more rows are refused.")
-    max_size: int = advanced(
-        MAX_BYTES // 2**20,
-        "Files with more MiB are refused: CSV unpacked, Parquet at 8 bytes for each cell.",
-    )
 
     def wanted_target(self) -> str:
         """Return the target; raise InputError where none was given."""
@@ -51,58 +49,39 @@ class DataOptions(FileOptions):
 
     model: str = data_option(
         "auto",
-        "logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator as "
-        "package:estimator (its code is run). auto: logistic for classes, ridge for numbers.",
+        "logistic, ridge, knn, svc, random-forest, auto (logistic for classes, ridge for numbers), "
+        "or a scikit-learn estimator as package:estimator (its code is run).",
     )
     metric: str | None = data_option(
         None,
-        "accuracy, log_loss, f1 or auc for classes; r2, rmse, mae or neg_mse for "
-        "numbers, errors with a minus; a scorer of scikit-learn; or a function of (y, predictions) "
-        "as package:function (its code is run). By default accuracy or r2.",
+        "For classes accuracy (default), log_loss, f1 or auc; for numbers r2 (default), rmse, mae "
+        "or neg_mse, errors with a minus; a scikit-learn scorer; or a function of (y, predictions) "
+        "as package:function (its code is run).",
     )
     group_by: str | None = data_option(
         None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
     )
     union_by: str | None = data_option(
-        None,
-        "Players with the same value here (a supplier's company, a row's supplier) are a union: "
-        "Owen values, by which unions divide first. It is no feature.",
-        "COL",
+        None, "Players with the same value here are a union: Owen values. It is no feature.", "COL"
     )
-    sample: int | None = data_option(
-        None, "Value N of the rows, drawn at random by --option split-seed.", "N"
-    )
+    sample: int | None = data_option(None, "Value N of the rows, drawn at random.", "N")
     task: str = advanced("auto", "classification, regression, or auto: by the model and target.")
     merge_identical: bool = advanced(
         False, "yes: players with the same rows become one, which has these rows once."
     )
     test_size: float = advanced(0.2, "Without --test: the share or number of rows to score on.")
-    split_seed: int = advanced(0, "Fixes which rows are drawn.")
-    split_by: str | None = advanced(
-        None, "Without --test: rows alike in this column are all valued, or all scored on."
-    )
-    split_time: str | None = advanced(
-        None, "Without --test: the latest rows by this column are scored on."
-    )
-    weights: str | None = advanced(
-        None, "The column that says how much each row counts, in training and in scoring."
-    )
+    split_seed: int = advanced(0, "Fixes which rows are drawn, for scoring or as the sample.")
+    split_by: str | None = advanced(None, "Without --test: rows alike here stay on one side.")
+    split_time: str | None = advanced(None, "Without --test: the latest rows are scored on.")
+    weights: str | None = advanced(None, "A column with the weight of each row.")
     empty_value: float | None = advanced(
-        None,
-        "The utility of no rows. By default the score of the best constant prediction, so that "
-        "players are paid for what their data add to it.",
+        None, "The utility of no rows; by default the score of the best constant prediction."
     )
     unfittable: str = advanced(
-        "raise",
-        "When some rows cannot be fitted: raise an error, or constant, their constant prediction.",
+        "raise", "When some rows cannot be fitted: raise an error, or predict a constant."
     )
-    precision: str = advanced(
-        "double",
-        "double, or single: about twice as fast where coalitions are fitted together.",
-    )
-    device: str | None = advanced(
-        None, "Fit coalitions together on this device of torch, such as cuda; best in single."
-    )
+    precision: str = advanced("double", "double, or single: faster where fits are made together.")
+    device: str | None = advanced(None, "A device of torch for these fits, such as cuda.")
 
 
 @dataclass(frozen=True)
@@ -117,53 +96,38 @@ class UtilityOptions:
     )
     omega: float = advanced(
         0.1,
-        "With --utility volume: ω, the edge of the cubes in which copies of rows fall together, in "
+        "With --utility volume: ω, the edge of the cubes in which copies fall together, in "
         "standard deviations; 0 for the plain volume.",
     )
 
 
-Seed = Annotated[int, run_option(..., "Fixes all random draws.")]
+# Options that several commands share.
+_run, _output = (partial(typer.Option, rich_help_panel=panel) for panel in ("Run", "Output"))
+Seed = Annotated[int, _run(help="Fixes all random draws.")]
 Engine = Annotated[
     str | None,
-    run_option(
-        ...,
-        "Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
-        "ray://host:port. The result is the same, except with threads, whose rounds are larger.",
+    _run(
+        help="Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
+        "ray://host:port. The result is the same, except with threads, whose rounds are larger."
     ),
 ]
 Saved = Annotated[
-    Path, argument(..., "A result saved as .json (value --out), or a journal (--journal).", "RUN")
-]
-# Of commands that judge values: the run has its own.
-Epsilon1 = Annotated[
-    float | None,
-    run_option(..., "ε1, the tolerated share of a value; by default that of the run.", "E"),
-]
-Delta = Annotated[float, run_option(..., "δ, the probability that a statement may be wrong.", "D")]
-DeltaOfRun = Annotated[
-    float | None,
-    run_option(..., "δ, the tolerated probability of failure; by default that of the run.", "D"),
+    Path,
+    typer.Argument(
+        help="A result saved as .json (value --out), or a journal (--journal).", metavar="RUN"
+    ),
 ]
 Pool = Annotated[
     str | None,
-    output_option(
-        ...,
-        "A sum: what each player gets of it; with --group-by also what that hangs on.",
-        "SUM",
-    ),
+    _output(help="Divide this sum; with --group-by also say what that hangs on.", metavar="SUM"),
 ]
 CsvOut = Annotated[
-    Path | None, output_option(..., "Write all that is printed, and more: .csv.", "FILE")
+    Path | None, _output(help="Write all that is printed, and more: .csv.", metavar="FILE")
 ]
-Report = Annotated[Path | None, output_option(..., "Write a report: one HTML file.", "FILE")]
-AsJson = Annotated[
-    bool, output_option(..., "Print one JSON object and nothing else.", name="--json")
-]
-Quiet = Annotated[bool, output_option(..., "No notes, no progress.", name="--quiet")]
-Verbose = Annotated[
-    bool,
-    output_option(..., "Print notes, errors and the paper's terms too.", name="--verbose"),
-]
+Report = Annotated[Path | None, _output(help="Write a report: one HTML file.", metavar="FILE")]
+AsJson = Annotated[bool, _output("--json", help="Print nothing but one JSON object.")]
+Quiet = Annotated[bool, _output("--quiet", help="No notes, no progress.")]
+Verbose = Annotated[bool, _output("--verbose", help="Print notes and terms too.")]
 
 
 @dataclass(frozen=True)
@@ -178,7 +142,6 @@ class ValueOptions:
         "X",
     )
     seed: Seed = 0
-    anyway: bool = advanced(False, "yes: start also when the run is expected to take very long.")
 
 
 @dataclass(frozen=True)
@@ -187,9 +150,9 @@ class RunOptions(ValueOptions):
 
     method: str = run_option(
         "auto",
-        "auto, or a method as in docs/methods.md; exact: all 2ⁿ coalitions of up to 30 players; "
-        "knn: exact values of rows for nearest neighbours in place of the model; loo: what is lost "
-        "without each player.",
+        "auto, or a method as in docs/methods.md; exact: all coalitions of up to 30 players; knn: "
+        "exact values for nearest neighbours in place of the model; loo: what is lost without "
+        "each player.",
     )
     budget: int | None = run_option(
         None,
@@ -216,35 +179,24 @@ class RunOptions(ValueOptions):
     )
     delta: float | None = run_option(
         None,
-        "With --epsilon1 or --until: the tolerated probability of failure, for all players "
-        "together; 0.1 by default.",
+        "With --epsilon1 or --until: the tolerated probability of failure; 0.1 by default.",
         "D",
     )
     journal: Path | None = run_option(
         None, "Keep every utility in this file; running the same command again continues.", "FILE"
     )
     engine: Engine = None
-    marginals: int | None = advanced(
-        None, "The most marginal contributions, as the paper counts; for methods that average them."
-    )
-    price: float | None = advanced(
-        None, "What an evaluation costs; plan, result and report then speak of money too."
-    )
+    marginals: int | None = advanced(None, "The most marginal contributions, as the paper counts.")
+    price: float | None = advanced(None, "What an evaluation costs: plan and result say the money.")
     price_unit: str = advanced("", "The unit of prices, such as euros or tokens.")
-    budget_cost: float | None = advanced(
-        None, "With price: the most that all evaluations may cost."
-    )
+    budget_cost: float | None = advanced(None, "With price: the most that a run may cost.")
     bound: str = advanced(
         "normal",
-        "With --epsilon1, what a certificate rests on: normal, averages of many samples; "
-        "chebyshev, estimated variances; bernstein, the range of the metric alone.",
+        "What a certificate rests on: normal, averages of many samples; chebyshev, estimated "
+        "variances; bernstein, the range of the metric alone.",
     )
-    on_error: str = advanced(
-        "raise", "When a fit fails: raise an error, or skip it; then nothing is certified."
-    )
-    verify: int = advanced(
-        0, "With --journal: compute N of its utilities again; stop when one differs."
-    )
+    on_error: str = advanced("raise", "When a fit fails: raise; or skip, and certify nothing.")
+    verify: int = advanced(0, "Compute N utilities of the journal again; stop when one differs.")
     method_options: dict[str, Any] = field(default_factory=dict, metadata={"advanced": None})
 
     def __post_init__(self) -> None:
@@ -286,7 +238,7 @@ def changed_options(group: Any) -> set[str]:
 
 
 # Parameters of `read_table` and `table_game` whose options have other names.
-_RENAMED = {"names": "id", "id_column": "id", "max_bytes": "max_size"}
+_RENAMED = {"names": "id", "id_column": "id"}
 ADVANCED = {one.name for group in (DataOptions, RunOptions) for one in advanced_fields(group)}
 _PARAMETERS = {
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),

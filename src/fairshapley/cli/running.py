@@ -19,16 +19,22 @@ from fairshapley.cli.options import (
     DataOptions,
     OutputOptions,
     RunOptions,
+    UtilityOptions,
     changed_options,
 )
 from fairshapley.cli.output import finish_run
-from fairshapley.cli.setup import input_files, load_game, show_notes
+from fairshapley.cli.setup import (
+    check_outputs,
+    input_files,
+    load_game,
+    load_providers,
+    show_notes,
+)
 from fairshapley.closed_forms import knn_shapley, leave_one_out_result
 from fairshapley.errors import InputError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
-from fairshapley.evaluation.engines import parse_engine
 from fairshapley.evaluation.evaluator import OnError
-from fairshapley.fairness.levels import DELTA
+from fairshapley.fairness.levels import DELTA, XI
 from fairshapley.games import abilities
 from fairshapley.games.game import Game, Price
 from fairshapley.games.knn import Task
@@ -36,19 +42,15 @@ from fairshapley.planning import (
     EXACT_SECONDS,
     PLANNED_SECONDS,
     Forecast,
-    Tolerance,
     equal_share,
     exact_seconds,
     forecast,
 )
-from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
-from fairshapley.runs.calls import estimate, kind_of_value, resolve_method, run_limits
-from fairshapley.runs.setup import opened_journal
+from fairshapley.runs.calls import estimate, kind_of_value
 from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tables import TabularGame
-from fairshapley.tables.building import XI_OF_SHARES
 
 KNN, LOO = "knn", "loo"
 """The methods that sample nothing: exact values for nearest neighbours; leave-one-out"""
@@ -60,9 +62,8 @@ BELOW_XI = "it limits what is certified near zero; payouts divide by the values 
 OTHER_METRICS = (("r2", "mae", "rmse"), ("accuracy", "auc", "log_likelihood"))
 # With a certificate as the aim: most runs that can be certified at all need less than this.
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
-# Shorter runs begin without a word; longer ones are told what else there is; nobody waits for one
-# of hours without having decided to.
-SAID_SECONDS, ADVISED_SECONDS, MOST_SECONDS = 30.0, 120.0, 8 * 3600.0
+# Shorter runs begin without a word; longer ones are told what else there is.
+SAID_SECONDS, ADVISED_SECONDS = 30.0, 120.0
 SHORTER = "--seconds 60 stops after a minute, and says which signs and order are known by then"
 SHORTER_ROWS = (
     "--method knn gives exact values for nearest neighbours in place of the model, in seconds",
@@ -71,8 +72,43 @@ SHORTER_ROWS = (
 )
 # Fewer evaluations for each player say little of single players.
 FEW_PER_PLAYER = 20
-# So many rows may be too many for a minute.
-MANY_ROWS = 500
+# From so many rows on a minute may be too short: it takes n²/25 evaluations to tell values of n
+# rows from zero where they raise an accuracy by .5 that scatters by .01 (docs/large_games.md).
+MANY_ROWS, SQUARED_ROWS = 500, 25
+
+
+def run_value(
+    data: DataOptions, utility: UtilityOptions, run: RunOptions, output: OutputOptions
+) -> None:
+    """Value the rows of a table as the options of `fairshapley value` say."""
+    check_outputs(output, (data.train, data.test), run.journal)
+    title = data.train.name
+    if utility.utility != "model":
+        game, notes = load_providers(data, utility)
+        inputs = input_files(data.train)
+        value_game(game, run, output, notes=notes, inputs=inputs, title=title)
+        return
+    made = load_game(data)
+    if why := too_many_rows(data, run, made.game):
+        run = replace(run, method=KNN)
+        show_notes((why, *SHORTER_ROWS[1:]), verbose=not output.quiet)
+    if run.method in (KNN, LOO):
+        result = computed(made, data, run, verbose=output.verbose, why=why)
+        finish_run(result, output, labels=made.labels, title=title)
+        return
+    value_game(
+        made.game,
+        run,
+        output,
+        notes=made.notes,
+        inputs=input_files(data.train, data.test),
+        title=title,
+        labels=made.labels,
+        unions=made.unions,
+        shorter=() if data.group_by else SHORTER_ROWS,
+        examine=None if output.pool is None or data.group_by is None else examine(made, data),
+        pairs=data.group_by is not None and run.semivalue == "shapley",
+    )
 
 
 def run_settings(
@@ -80,19 +116,17 @@ def run_settings(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what `estimate` and `forecast` are given, and notes on defaults taken.
 
-    All is checked; the game gets its prices.
+    The game gets its prices.
     """
     n_players = game.n_players
     if run.price is not None:
         vars(game).update(cost=Price(run.price), cost_unit=run.price_unit)
     notes: tuple[str, ...] = ()
     until, evaluations = chosen_aim(run), run.budget
-    if until is not None:
-        until.check_players(n_players)
-        if evaluations is None and run.method != "exact":
-            evaluations = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
-            allowed = f"up to {evaluations:,} evaluations, 1000 per player, are allowed"
-            notes = (f"no budget was given: {allowed}",)
+    if until is not None and evaluations is None and run.method != "exact":
+        evaluations = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
+        allowed = f"up to {evaluations:,} evaluations, 1000 per player, are allowed"
+        notes = (f"no budget was given: {allowed}",)
     method = chosen_method(run.method, run.method_options)
     limit = Budget(evaluations, run.marginals, run.seconds, run.budget_cost)
     if limit.limits().keys() <= {"seconds"} and method != "exact":
@@ -100,25 +134,16 @@ def run_settings(
     if method == "auto" and unions is None and _exact_is_quick(run, game, limit):
         method, limit = "exact", Budget()
         notes = (f"all {1 << n_players:,} coalitions are quickly evaluated: no budget is needed",)
-    budget, more = run_limits(limit if limit.limits() else None, until, n_players, method)
-    semivalue = kind_of_value(run.semivalue, unions, n_players)
-    estimator = resolve_method(
-        method, n_players, budget, until, cast("OnError", run.on_error), semivalue=semivalue
-    )
-    root_seed(run.seed)
-    if run.xi not in ("auto", "share"):
-        given_xi(run.xi)
-    check_places(run)
     given: dict[str, Any] = {
-        "method": estimator,
-        "budget": budget,
+        "method": method,
+        "budget": limit if limit.limits() else None,
         "until": until,
         "engine": run.engine,
-        "semivalue": semivalue,
+        "semivalue": kind_of_value(run.semivalue, unions, n_players),
         "seed": run.seed,
         "journal": run.journal,
     }
-    return given, (*notes, *more)
+    return given, notes
 
 
 def timed_budget(run: RunOptions) -> Budget:
@@ -127,7 +152,7 @@ def timed_budget(run: RunOptions) -> Budget:
 
 
 def _exact_is_quick(run: RunOptions, game: Game, limit: Budget) -> bool:
-    """Whether exact values take no longer than the run would, or than a few seconds for an aim."""
+    """Return whether exact values take no longer than the run, or than seconds for an aim."""
     asked = run.budget or run.marginals or run.price or run.on_error == "skip"
     allowed = (limit.seconds or EXACT_SECONDS) if limit.rungs else EXACT_SECONDS
     return not asked and exact_seconds(game, run.engine) <= allowed
@@ -137,20 +162,20 @@ def too_many_rows(data: DataOptions, run: RunOptions, game: Game) -> str:
     """Return why rows are valued by nearest neighbours where nothing else was asked for, or ""."""
     ours = changed_options(run) <= {"--xi", "--seed"} and not run.method_options
     given = {"--model", "--metric", "--group-by", "--union-by", "--option weights"}
-    if not ours or given & changed_options(data) or game.n_players < MANY_ROWS:
+    n_rows = game.n_players
+    if not ours or given & changed_options(data) or n_rows < MANY_ROWS:
         return ""
     allowed = forecast(game, "mc", budget=timed_budget(run)).evaluations
-    if allowed >= FEW_PER_PLAYER * game.n_players:
+    if allowed >= n_rows**2 / SQUARED_ROWS:
         return ""
     return (
-        f"a minute allows about {allowed:,} evaluations of the model, too few for "
-        f"{game.n_players:,} rows: these values belong to nearest neighbours; --seconds or "
-        "--budget values the model"
+        f"a minute allows about {allowed:,} evaluations of the model, too few for {n_rows:,} rows: "
+        "these values belong to nearest neighbours; --seconds or --budget values the model"
     )
 
 
 def chosen_aim(run: RunOptions) -> Fair | Decided | None:
-    """The rule of `--epsilon1` or `--until`.
+    """Return the rule of `--epsilon1` or `--until`.
 
     Examples
     --------
@@ -172,7 +197,7 @@ def chosen_aim(run: RunOptions) -> Fair | Decided | None:
 
 
 def chosen_method(name: str, options: dict[str, Any]) -> str | Estimator[Any, Any]:
-    """The method: its name, or where it has options, the estimator with these.
+    """Return the method's name, or where it has options, the estimator with these.
 
     Examples
     --------
@@ -199,46 +224,32 @@ def chosen_method(name: str, options: dict[str, Any]) -> str | Estimator[Any, An
     return from_configuration({"name": name, **options})
 
 
-def check_places(run: RunOptions) -> None:
-    """Raise an error when the engine has no such name, or the journal is something else."""
-    parse_engine(run.engine).close()
-    if run.journal is not None:
-        with opened_journal(run.journal):
-            pass
-
-
-def given_xi(text: str) -> Tolerance:
-    """ξ as a number."""
-    try:
+def given_xi(text: str) -> float | None:
+    """Return ξ as a number; None where it is chosen by the game."""
+    if text in ("auto", "share"):
+        return None
+    xi = math.nan
+    with suppress(ValueError):
         xi = float(text)
-    except ValueError:
-        raise InputError(f"--xi must be a number, share or auto, not {text!r:.40}") from None
     if not 0 < xi < math.inf:
-        raise InputError(f"--xi must be above 0 and finite, not {text:.40}")
-    return Tolerance(xi, f"ξ = {xi:g}, as given")
+        raise InputError(f"--xi must be a number above 0, share or auto, not {text!r:.40}")
+    return xi
 
 
-def chosen_xi(game: Game, run: RunOptions) -> Tolerance:
-    """Return ξ as the option says."""
-    if run.xi not in ("auto", "share"):
-        return given_xi(run.xi)
-    if run.xi == "share" or abilities.value_range(game) != (0.0, 1.0):
-        return equal_share(game)
-    sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
-    return Tolerance(XI_OF_SHARES, sentence)
+def chosen_xi(game: Game, text: str) -> tuple[float, str]:
+    """Return ξ as the option says, and the sentence that says where it comes from."""
+    if (xi := given_xi(text)) is not None:
+        return xi, f"ξ = {xi:g}, as given"
+    if text == "auto" and abilities.value_range(game) == (0.0, 1.0):
+        return XI, f"ξ = {XI:g}, the default for metrics from 0 to 1"
+    xi = equal_share(game)
+    return xi, f"ξ = {xi:.6g} is an equal share of |v(N) − v(∅)| = {xi * game.n_players:.6g}"
 
 
 def announce(
     planned: Forecast, run: RunOptions, *, quiet: bool, shorter: Sequence[str] = ()
 ) -> None:
-    """Say what a run will take and what is shorter; raise InputError when it is hopeless."""
-    continued = run.journal is not None and run.journal.exists()
-    shorter = (*shorter, *([SHORTER] if planned.time_limit is None else []))
-    if planned.seconds > MOST_SECONDS and not (run.anyway or continued):
-        raise InputError(
-            f"{planned}. {'; '.join(shorter)}; start it with --option anyway=yes, best with "
-            "--journal"
-        )
+    """Say what a run will take, and what is quicker where it is long or short of evaluations."""
     if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None and not planned.rungs):
         return
     most = "at most " if run.epsilon1 is not None or run.until is not None else ""
@@ -248,7 +259,7 @@ def announce(
         say("plan: the budget is below one evaluation per player: the values will be mostly noise")
     few = planned.evaluations < FEW_PER_PLAYER * planned.n_players
     if few or planned.seconds > ADVISED_SECONDS:
-        for sentence in shorter:
+        for sentence in (*shorter, *([SHORTER] if planned.time_limit is None else [])):
             say(f"plan: quicker: {sentence}")
 
 
@@ -284,15 +295,14 @@ def value_game(
         What adds to the result on what payments hang.
     """
     given, taken = run_settings(run, game, unions)
+    xi, sentence = chosen_xi(game, run.xi)
     notes = (*notes, *taken)
-    show_notes(notes, verbose=output.verbose)
+    show_notes((*notes, f"{sentence}; {BELOW_XI}"), verbose=output.verbose)
     announce(forecast(game, **given), run, quiet=output.quiet, shorter=shorter)
-    tolerance = chosen_xi(game, run)
-    show_notes((f"{tolerance.sentence}; {BELOW_XI}",), verbose=output.verbose)
-    with recorded(inputs=inputs, notes=(*notes, tolerance.sentence)):
+    with recorded(inputs=inputs, notes=(*notes, sentence)):
         result = estimate(
             game,
-            xi=tolerance.xi,
+            xi=xi,
             verify=run.verify,
             on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
@@ -321,35 +331,33 @@ def examine(made: TabularGame, data: DataOptions) -> Callable[..., Result]:
 def computed(
     made: TabularGame, data: DataOptions, run: RunOptions, *, verbose: bool, why: str = ""
 ) -> Result:
-    """The values of a method that computes them, without sampling: knn or loo."""
+    """Return the values of a method that computes them, without sampling: knn or loo."""
     _check_computed(data, run)
-    xi = XI_OF_SHARES if run.xi in ("auto", "share") else given_xi(run.xi).xi
+    xi = given_xi(run.xi) or XI
     game, inputs = made.game, input_files(data.train, data.test)
     if run.method == LOO:
         notes = (*made.notes, LOO_NOTE)
-        check_places(run)
         show_notes(notes, verbose=verbose)
         with recorded(inputs=inputs, notes=notes):
             return leave_one_out_result(game, engine=run.engine, journal=run.journal, xi=xi)
     k = whole("--option k", run.method_options.get("k", NEIGHBOURS))
     (train, answers), (test, truths) = game.train, game.test
-    names = game.player_names
     task: Task = "regression" if game.classes is None else "classification"
-    worth = "0" if game.classes is not None else "what the mean of all rows scores"
-    said = f"{KNN_NOTE.format(k)}; no rows are worth {worth}"
-    because = (why,) if why else ()
-    notes = (*made.notes_on_rows, f"{several(game.n_players, 'player')}; {said}", *because)
+    worth = "0"
+    if task == "regression":
+        worth, centre = "what the mean of all rows scores", float(np.mean(answers))
+        answers, truths = answers - centre, truths - centre
+    said = f"{several(game.n_players, 'player')}; {KNN_NOTE.format(k)}; no rows are worth {worth}"
+    notes = (*made.notes_on_rows, said, *([why] if why else []))
     show_notes(notes, verbose=verbose)
+    names = game.player_names
     with recorded(inputs=inputs, notes=notes):
-        if task == "regression":
-            centre = float(np.mean(answers))
-            answers, truths = answers - centre, truths - centre
         return knn_shapley(train, answers, test, truths, k=k, task=task, player_names=names, xi=xi)
 
 
 def _check_computed(data: DataOptions, run: RunOptions) -> None:
     """Raise an InputError for an option that a method without sampling cannot follow."""
-    usable = {"--method", "--xi", "--seed", "--engine", "--option anyway"}
+    usable = {"--method", "--xi", "--seed", "--engine"}
     what, more = "leaves each player out", "--journal"
     refused = changed_options(run) | {f"--option {name}" for name in run.method_options}
     if run.method == KNN:

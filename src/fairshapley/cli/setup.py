@@ -76,7 +76,6 @@ def read_files(
 
     read = partial(
         read_table,
-        max_bytes=data.max_size * 2**20,
         delimiter=data.delimiter,
         decimal=cast("Decimal", data.decimal),
         encoding=data.encoding,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import zlib
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import narwhals as nw
 import numpy as np
 
-from fairshapley._basics.checks import choice, whole
+from fairshapley._basics.checks import choice
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, as_path
 from fairshapley._basics.frames import index_of, is_frame, read_frame
@@ -31,8 +30,6 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 GZIP_START = b"\x1f\x8b"
 # Of a CSV file; a million columns have longer ones.
 LONGEST_LINE = 2**24
-# The bytes of a cell of Parquet: each becomes a number, or refers to a text.
-CELL_BYTES = 8
 # The index that pandas writes beside the columns.
 PANDAS_INDEX = "__index_level_"
 COMMA_NUMBER = r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?"
@@ -48,7 +45,6 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     max_rows: int | None = DEFAULT_MAX_ROWS,
-    max_bytes: int = MAX_BYTES,
     delimiter: str = ",",
     decimal: Decimal = "auto",
     encoding: str = "utf-8",
@@ -65,8 +61,6 @@ def read_table(
         The file.
     max_rows
         The most rows to read; a file with more is an error. None for any number.
-    max_bytes
-        The most bytes to read: of a CSV file as it is unpacked; of Parquet 8 for each cell.
     delimiter, encoding
         Of a CSV file; a tabulator may be written as ``\t``.
     decimal
@@ -85,25 +79,22 @@ def read_table(
     {'age': [31, None], 'label': ['yes', 'no']}
     """
     pa = _pyarrow()
-    whole("max_bytes", max_bytes)
     choice("decimal", decimal, get_args(Decimal))
     file = as_path(path)
     try:
         if file.exists() and not file.is_file():
             raise InputError(f"{file} is not a file: give a CSV or Parquet file")
-        size = file.stat().st_size
-        _check_size(f"{file} has {size / 2**20:,.0f} MiB", size, max_bytes)
         if file.suffix.lower() in PARQUET_ENDINGS:
-            table = _read_parquet(file, max_rows, max_bytes)
+            table = _read_parquet(file, max_rows)
         else:
-            content = _csv_content(file, encoding, max_bytes)
-            table = _read_csv(file, content, delimiter, decimal, texts)
+            table = _read_csv(file, _csv_content(file, encoding), delimiter, decimal, texts)
             check_content(table, str(file))  # each name once
             table = read_decimals(table, decimal, file)
     except pa.ArrowException as error:
         raise InputError(f"{file} is not a Parquet file: {one_line(str(error), 160)}") from None
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {file}: {reason}") from error
     _check_rows(table.num_rows, max_rows, file)
     check_content(table, str(file))
     return table
@@ -289,14 +280,6 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _check_size(what: str, n_bytes: int, max_bytes: int) -> None:
-    if n_bytes > max_bytes:
-        raise InputError(
-            f"{what}, more than the {max_bytes / 2**20:,.4g} MiB that are read",
-            remedy=("give a part of it", "give fewer columns", "allow more with {max_bytes}"),
-        )
-
-
 def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
     if max_rows is not None and rows > max_rows:
         raise InputError(
@@ -308,15 +291,17 @@ def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
         )
 
 
-def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
+def _csv_content(file: Path, encoding: str) -> bytes:
     """Return the whole of a CSV file, unpacked, in UTF-8."""
-    content = file.read_bytes()
-    if content.startswith(GZIP_START):
-        try:
-            content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(max_bytes + 1)
-        except (EOFError, OSError, zlib.error) as error:
-            raise InputError(f"{file} cannot be unpacked ({error}): get the file again") from None
-    _check_size(f"{file} is larger when it is unpacked", len(content), max_bytes)
+    with file.open("rb") as stream:
+        packed = stream.read(len(GZIP_START)) == GZIP_START
+        stream.seek(0)
+        content = (gzip.GzipFile(fileobj=stream) if packed else stream).read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise InputError(
+            f"{file} has more than {MAX_BYTES / 2**20:,.0f} MiB of text",
+            remedy=("give a part of it", "save it as Parquet"),
+        )
     try:
         text = content.decode(encoding)
         if "\0" in text:  # of two bytes a letter, or damaged
@@ -375,14 +360,11 @@ def _read_csv(
         raise InputError(f"{file} is not a table: {one_line(str(error), 160)}; {remedy}") from None
 
 
-def _read_parquet(file: Path, max_rows: int | None, max_bytes: int) -> pa.Table:
+def _read_parquet(file: Path, max_rows: int | None) -> pa.Table:
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as opened:
-        about = opened.metadata
-        _check_rows(about.num_rows, max_rows, file)
-        held = f"{file} has {about.num_rows:,} rows of {about.num_columns:,} columns"
-        _check_size(held, CELL_BYTES * about.num_rows * about.num_columns, max_bytes)
+        _check_rows(opened.metadata.num_rows, max_rows, file)
         table = opened.read()
     index = [name for name in table.column_names if name.startswith(PANDAS_INDEX)]
     return table.drop_columns(index)

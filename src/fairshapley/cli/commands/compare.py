@@ -9,7 +9,6 @@ from fairshapley.cli.options import (
     AsJson,
     CsvOut,
     DataOptions,
-    Delta,
     Quiet,
     RunOptions,
     ValueOptions,
@@ -32,8 +31,6 @@ def compare_methods(
         "A result (.json) with the true values; they are computed for up to 16 players.",
         "FILE",
     ),
-    epsilon1: float = run_option(0.5, "ε1 of the certificates.", "E"),
-    delta: Delta = 0.1,
     out: CsvOut = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -44,7 +41,7 @@ def compare_methods(
     """
     from fairshapley._basics.files import write_whole
     from fairshapley.cli.output import File, give_answer
-    from fairshapley.cli.running import announce, chosen_method, chosen_xi, run_settings
+    from fairshapley.cli.running import announce, chosen_method, chosen_xi
     from fairshapley.cli.setup import check_files, load_game, load_result, show_notes
     from fairshapley.comparison.audits import compare as compared
     from fairshapley.planning import forecast
@@ -58,7 +55,6 @@ def compare_methods(
     game = made.game
     spent = 20 * game.n_players if budget is None else budget
     run = RunOptions(**vars(values), budget=spent)
-    run_settings(run, game)
     known = None if truth is None else load_result(truth)
     if known is not None and (known.names(), known.semivalue) != (game.player_names, run.semivalue):
         raise InputError(
@@ -68,7 +64,7 @@ def compare_methods(
     single = forecast(game, budget=spent)
     planned = replace(single, allowed=len(names) * repeats * single.allowed)
     announce(planned, run, quiet=quiet, shorter=["take fewer --repeats, or a smaller --budget"])
-    tolerance = chosen_xi(game, run)
+    xi, sentence = chosen_xi(game, run.xi)
     comparison = compared(
         game,
         names,
@@ -76,19 +72,17 @@ def compare_methods(
         repeats=repeats,
         truth=None if known is None else known.values,
         seed=run.seed,
-        xi=tolerance.xi,
+        xi=xi,
         semivalue=run.semivalue,
-        epsilon1=epsilon1,
-        delta=delta,
     )
     exact = "the truth is exact: every coalition was evaluated"
-    notes = [*made.notes, exact if truth is None else f"the truth is {truth}", tolerance.sentence]
+    notes = [*made.notes, exact if truth is None else f"the truth is {truth}", sentence]
     show_notes(notes, verbose=not quiet)
     rows = comparison.rows()
 
     def show(_written: object) -> None:
         if as_json:
-            print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
+            print_json({"repeats": repeats, "xi": xi, "notes": notes, "methods": rows})
         else:
             print_shown([f"{repeats} runs of each method, budget {spent:,}"], *comparison.shown())
 

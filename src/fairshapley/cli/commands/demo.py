@@ -9,7 +9,6 @@ import typer
 
 from fairshapley._basics.files import make_folder
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import Seed
 
 POOL = "10000"
 
@@ -18,8 +17,6 @@ def show_demo(
     folder: Path = option(
         Path("fairshapley-demo"), "Where the tables and the answers are written.", "FOLDER"
     ),
-    epsilon1: float = option(0.1, "Run until each value is known to this share.", "E"),
-    seed: Seed = 0,
 ) -> None:
     """Answer a question: of fourteen clinics that sold rows for a model, who is worth what.
 
@@ -29,9 +26,7 @@ def show_demo(
     """
     from fairshapley.cli.exits import say
     from fairshapley.demo import COPIED, COPY, GUESSES, write_clinics
-    from fairshapley.fairness.levels import check_epsilon1
 
-    check_epsilon1(epsilon1)
     make_folder(folder)
     train, test = write_clinics(folder)
     values, report = folder / "values.json", folder / "report.html"
@@ -41,8 +36,7 @@ def show_demo(
     )
     _run(
         "value", train, "--target", "diagnosis", "--test", test, "--group-by", "clinic",
-        "--epsilon1", epsilon1, "--xi", "share", *(["--seed", seed] if seed else []),
-        "--out", values, "--report", report, "--pool", POOL,
+        "--epsilon1", "0.1", "--xi", "share", "--out", values, "--report", report, "--pool", POOL,
     )  # fmt: skip
     say("")
     _run("payout", values, "--pool", POOL, "--out", folder / "payout.csv")

@@ -9,7 +9,7 @@ import typer
 from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
-from fairshapley.cli.options import Delta, Engine, Seed
+from fairshapley.cli.options import Engine, Seed
 from fairshapley.cli.printing import emit, print_shown
 from fairshapley.errors import InputError
 
@@ -97,7 +97,7 @@ def compute_guarantee(
         None, "With one --invariability for each player: the marginal contributions.", "M", min=1
     ),
     epsilon1: float = option(0.5, "ε1, the tolerated share of a value.", "E"),
-    delta: Delta = 0.1,
+    delta: float = option(0.1, "δ, the probability that a statement may be wrong.", "D"),
     bound: str = option("chebyshev", "chebyshev, as in the paper, or normal."),
     dependent: bool = option(
         False, "Without RUN: a sample may serve several players.", name="--dependent"

@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import (
-    AsJson,
-    CsvOut,
-    DeltaOfRun,
-    Epsilon1,
-    Saved,
-    Verbose,
-    output_option,
-)
+from fairshapley.cli.options import AsJson, CsvOut, Saved, Verbose, output_option
 from fairshapley.cli.printing import print_json, print_payout
 
 NEGATIVE = ("zero", "charge")
@@ -28,8 +20,6 @@ def divide_sum(
         "zero", "Players with negative values: zero pays them nothing, charge takes from them."
     ),
     unit: str = option("0.01", "Amounts are multiples of it: 0.01 for cents.", "U"),
-    epsilon1: Epsilon1 = None,
-    delta: DeltaOfRun = None,
     out: CsvOut = None,
     letters: Path | None = output_option(
         None, "Write a page for each player into this folder, without the others' amounts.", "DIR"
@@ -49,13 +39,8 @@ def divide_sum(
     choice("--negative", negative, NEGATIVE)
     check_files((run,), (out, (".csv",)))
     result = load_result(run)
-    divided = result.payout(
-        pool,
-        negative=cast("Literal['zero', 'charge']", negative),
-        unit=unit,
-        epsilon1=epsilon1,
-        delta=delta,
-    )
+    kind = cast("Literal['zero', 'charge']", negative)
+    divided = result.payout(pool, negative=kind, unit=unit)
 
     def show(_written: object) -> None:
         if as_json:

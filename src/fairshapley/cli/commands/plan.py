@@ -35,11 +35,10 @@ def plan_run(
     made = load_game(data)
     given, notes = run_settings(run, made.game, made.unions)
     show_notes((*made.notes, *notes), verbose=not quiet)
-    tolerance = chosen_xi(made.game, run)
-    wanted = True if pilot is None else pilot
-    planned = forecast(made.game, pilot=wanted, xi=tolerance.xi, **given)
-    if not as_json:
-        for sentence in (*planned.sentences(), tolerance.sentence):
-            emit(sentence)
+    xi, sentence = chosen_xi(made.game, run.xi)
+    planned = forecast(made.game, pilot=True if pilot is None else pilot, xi=xi, **given)
+    if as_json:
+        print_json({name: getattr(planned, name) for name in PLANNED} | {"xi": xi})
         return
-    print_json({name: getattr(planned, name) for name in PLANNED} | {"xi": tolerance.xi})
+    for said in (*planned.sentences(), sentence):
+        emit(said)

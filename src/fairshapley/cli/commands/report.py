@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import DeltaOfRun, Epsilon1, Pool, Saved
+from fairshapley.cli.options import Pool, Saved
 from fairshapley.cli.printing import emit
 
 
@@ -16,8 +16,6 @@ def write_report(
     number: int | None = option(
         None, "The run of a journal; by default the newest.", "N", name="--run"
     ),
-    epsilon1: Epsilon1 = None,
-    delta: DeltaOfRun = None,
     pool: Pool = None,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.
@@ -29,11 +27,5 @@ def write_report(
     target = run.with_suffix(".html") if out is None else out
     check_files((run,), (target, REPORT_ENDINGS))
     result = load_result(run, number)
-    result.report(
-        target,
-        title=run.name if title is None else title,
-        epsilon1=epsilon1,
-        delta=delta,
-        pool=pool,
-    )
+    result.report(target, title=run.name if title is None else title, pool=pool)
     emit(str(target))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions, UtilityOptions
 
 
@@ -20,49 +18,6 @@ def value_table(
 
     Example: fairshapley value train.csv --utility volume --group-by supplier --drop label
     """
-    from fairshapley.cli.output import finish_run
-    from fairshapley.cli.running import (
-        KNN,
-        LOO,
-        SHORTER_ROWS,
-        computed,
-        examine,
-        too_many_rows,
-        value_game,
-    )
-    from fairshapley.cli.setup import (
-        check_outputs,
-        input_files,
-        load_game,
-        load_providers,
-        show_notes,
-    )
+    from fairshapley.cli.running import run_value
 
-    check_outputs(output, (data.train, data.test), run.journal)
-    title = data.train.name
-    if utility.utility != "model":
-        game, notes = load_providers(data, utility)
-        inputs = input_files(data.train)
-        value_game(game, run, output, notes=notes, inputs=inputs, title=title)
-        return
-    made = load_game(data)
-    if why := too_many_rows(data, run, made.game):
-        run = replace(run, method=KNN)
-        show_notes((why, *SHORTER_ROWS[1:]), verbose=not output.quiet)
-    if run.method in (KNN, LOO):
-        result = computed(made, data, run, verbose=output.verbose, why=why)
-        finish_run(result, output, labels=made.labels, title=title)
-        return
-    value_game(
-        made.game,
-        run,
-        output,
-        notes=made.notes,
-        inputs=input_files(data.train, data.test),
-        title=title,
-        labels=made.labels,
-        unions=made.unions,
-        shorter=() if data.group_by else SHORTER_ROWS,
-        examine=None if output.pool is None or data.group_by is None else examine(made, data),
-        pairs=data.group_by is not None and run.semivalue == "shapley",
-    )
+    run_value(data, utility, run, output)
