@@ -1,6 +1,5 @@
 """Standard output that is a pipe, full, closed, or in another encoding; and models that print."""
 
-import io
 import json
 import os
 import subprocess
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fairshapley.cli.printing import Output, OutputError
 from tests.cli.files import run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
@@ -138,12 +136,3 @@ def test_a_program_that_is_ended_by_a_library_is_not_a_success(folder, monkeypat
     done = run("value", *DATA)
     assert done.exit_code == 2
     assert "sys.exit(0)" in done.stderr
-
-
-def test_output_fails_once_and_is_quiet_afterwards():
-    raw = os.open("/dev/full", os.O_WRONLY)
-    stream = Output(io.BufferedWriter(io.FileIO(raw, "wb")), encoding="ascii", errors="replace")
-    stream.write("ξ")
-    with pytest.raises(OutputError, match="No space left"):
-        stream.flush()
-    stream.close()

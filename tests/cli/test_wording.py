@@ -68,15 +68,6 @@ def test_the_bound_of_a_certificate_can_be_chosen(folder):
     assert run("value", *DATA, "--epsilon1", 0.5, "--option", "bound=magic").exit_code == 2
 
 
-def test_failed_fits_can_be_skipped(folder):
-    assert (
-        run("value", *DATA, "--budget", 300, "--option", "on-error=skip", "--quiet").exit_code == 0
-    )
-    wrong = run("value", *DATA, "--option", "on-error=ignore")
-    assert wrong.exit_code == 2
-    assert "--option on-error" in wrong.stderr
-
-
 def test_refusals_speak_of_options_and_files(folder):
     assert "top must be" in run("value", *DATA, "--until", "top=0").stderr
     engine = run("value", *DATA, "--engine", "nonsense").stderr

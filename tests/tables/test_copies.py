@@ -143,12 +143,6 @@ def test_identical_players_are_merged_on_request():
     assert any("none were merged" in note for note in near.notes)
 
 
-def test_a_row_sent_many_times_is_said():
-    x, y = of_ann()
-    once = made(("Gus", np.repeat(x[:1], 100, axis=0), np.repeat(y[:1], 100)))
-    assert "'Gus': 100 rows, of which 1 is distinct" in once.notes
-
-
 def test_rows_that_are_equal_by_chance_are_no_copies():
     """With three yes or no questions everybody has everybody's rows."""
     rng = np.random.default_rng(1)

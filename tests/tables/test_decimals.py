@@ -117,8 +117,3 @@ def test_columns_declared_as_text_and_names_are_left_alone(tmp_path):
 )
 def test_texts_of_which_few_are_numbers_are_categories(cells):
     check_typos(pa.table({"a": cells}), (), "training")
-
-
-def test_clean_names_a_typo_too(tmp_path):
-    with pytest.raises(InputError, match="row 77 of the training rows holds '4O'"):
-        fs.suspects(csv_of(tmp_path, table_with("4O")), "label")

@@ -118,14 +118,6 @@ def test_classes_that_floats_cannot_tell_apart_are_refused():
         table_game(train, "y")
 
 
-def test_thousands_of_columns_have_few_notes():
-    same = {f"s{number}": [1, 1, 1, 1] for number in range(1000)}
-    rows = pa.table({"x": [1.0, 2.0, None, 4.0], **same, "y": ["a", "b"] * 2})
-    (said,) = (note for note in table_game(rows, "y", test_size=1).notes if "left out" in note)
-    assert "all values are the same: 's0', 's1'" in said
-    assert said.endswith("and 994 more")
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -176,12 +168,6 @@ def test_a_group_whose_rows_are_all_for_scoring_is_named():
     assert lost
     assert all(name in said for name in sorted(lost)[:1])
     assert not any("no value" in note for note in table_game(rows, "y", test_size=0.5).notes)
-
-
-def test_a_number_as_the_name_of_a_column_is_an_error_of_ours():
-    table = pa.table({"0": X[:25], "1": LABELS[:25]})
-    with pytest.raises(InputError, match=r"no column 1 .target.: .* did you mean '1'"):
-        table_game(table, 1)
 
 
 def test_copies_of_test_rows_are_said_where_these_were_drawn():

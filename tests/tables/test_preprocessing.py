@@ -83,11 +83,6 @@ def test_a_column_of_texts_in_training_may_be_numbers_in_test():
     assert known.encode(pa.table({"code": [1, 1]}), "test").tolist() == [[1, 0], [1, 0]]
 
 
-def test_nothing_left_is_an_error():
-    with pytest.raises(InputError, match="no column is left"):
-        fitted(a=[1, 1])
-
-
 @given(
     st.lists(
         st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)),
