@@ -68,9 +68,8 @@ def examined(
     """
     notes: list[str] = []
     scenarios: list[PartValues] = []
-    budget = result.evaluations
-    if result.exact:
-        method, budget = "exact", None
+    method = "exact" if result.exact else method
+    budget = None if result.exact else result.evaluations
     given: dict[str, Any] = {"budget": budget, "seed": seed, "engine": engine, "progress": False}
     for name, other in others.items():
         try:
