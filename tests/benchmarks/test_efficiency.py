@@ -44,15 +44,6 @@ def test_a_small_case(lines, tmp_path):
     assert again[1].mse == pytest.approx(walks.mse, rel=1e-3)
 
 
-def test_runs_are_kept(lines, tmp_path):
-    assert (tmp_path / "small.json").exists()
-    kept = runner.Runs.load(tmp_path / "small" / "20-8" / "mc.npz")
-    assert len(kept.outcomes) == 8
-    truth = fs.games.SumOfUnanimity(10, n_terms=15, seed=1).shapley_values
-    mse = np.square(kept.values - truth).mean() / np.square(truth).mean()
-    assert mse == pytest.approx(lines[1].mse)
-
-
 @pytest.mark.parametrize("name", ["unanimity", "knn-breast-cancer"])
 def test_kept_truths_are_those_of_the_games(name):
     """The utilities of a truth are those of its game today, and its values satisfy efficiency."""

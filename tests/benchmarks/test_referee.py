@@ -1,14 +1,13 @@
 """The referee in its smallest form: a made-up table, methods of known quality, no peers."""
 
 import json
-import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from benchmarks.referee import board, pages, process, report, runner, scores
 from benchmarks.referee import methods as contenders
-from benchmarks.referee.games import TABLES, Glove, RefereeGame, SpanningTree, others, tables
+from benchmarks.referee.games import TABLES, Glove, SpanningTree, tables
 from benchmarks.referee.methods import CONTROL, DEFAULT
 from benchmarks.referee.voting import WeightedVoting
 from scipy.sparse.csgraph import minimum_spanning_tree
@@ -30,7 +29,7 @@ def families(tmp_path_factory):
 @pytest.fixture(scope="module")
 def kept(families, tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
-    plan = runner.Plan((DEFAULT, CONTROL, "mc"), repeats=8, limit=60, budgets=(10.0,), kept=folder)
+    plan = runner.Plan((DEFAULT, CONTROL, "mc"), repeats=5, limit=60, budgets=(10.0,), kept=folder)
     runner.run(families, plan)
     return folder
 
@@ -49,7 +48,7 @@ def test_a_small_contest(families, kept):
     board, _ = scores.collect(families, contenders.methods(), kept=kept)
     found = {one.method: one for one in scores.scores(board)}
     assert found.keys() == {DEFAULT, "mc"}
-    assert [found[name].runs for name in found] == [24, 24]
+    assert [found[name].runs for name in found] == [15, 15]
     assert all(0.8 < one.spent <= 1 for one in found.values())
     # Walks are several times worse on such games.
     assert found["mc"].worse
@@ -63,12 +62,12 @@ def test_kept_runs_are_not_repeated_unless_the_code_changed(families, kept, monk
         raise AssertionError("run again")
 
     monkeypatch.setattr(runner, "_one", forbidden)
-    plan = runner.Plan((DEFAULT, "mc"), repeats=8, limit=60, budgets=(10.0,), kept=kept)
+    plan = runner.Plan((DEFAULT, "mc"), repeats=5, limit=60, budgets=(10.0,), kept=kept)
     runner.run(families, plan)
     with pytest.raises(AssertionError, match="run again"):
-        runner.run(families, replace(plan, repeats=9))
+        runner.run(families, replace(plan, repeats=6))
     method = contenders.methods()["mc"]
-    assert len(runner.Store(kept, "small-10", method).runs) == 24
+    assert len(runner.Store(kept, "small-10", method).runs) == 15
     assert not runner.Store(kept, "small-10", replace(method, version="another")).runs
 
 
@@ -143,14 +142,6 @@ def test_controls_find_what_is_to_be_found():
     assert low < 1.1 < high
 
 
-def test_a_control_that_fails_says_so():
-    rng = np.random.default_rng(0)
-    one = made_up(rng)
-    board = {("family", 10.0): {DEFAULT: one, CONTROL: one.scaled(2.0)}}
-    copy, *_ = scores.controls(board)
-    assert not copy.passed
-
-
 def test_copies_are_told_apart_as_rarely_as_promised():
     """Of 200 pairs of equal methods 5 % have p < 0.05; more than 21 have a chance below 0.1 %."""
     rng = np.random.default_rng(1)
@@ -214,19 +205,6 @@ def test_the_audited_minimum_is_that_of_an_audit():
     assert half.error == pytest.approx(0)
 
 
-def test_audits_need_repeats_enough():
-    rng = np.random.default_rng(3)
-    played = RefereeGame("0", fs.games.Additive(np.arange(8.0)), np.arange(8.0))
-    trials = {
-        DEFAULT: made_up(rng, games=1, repeats=40),
-        "better": made_up(rng, factor=0.1, games=1, repeats=40),
-        "few": made_up(rng, games=1, repeats=10),
-    }
-    found = {one.method: one for one in scores.audits({("f", 10.0): trials}, {"f": [played]})}
-    assert found.keys() == {DEFAULT, "better"}
-    assert found["better"].better
-
-
 def test_the_report(families, kept, tmp_path):
     """Pages get the parts between their markers, and keep the rest."""
     (tmp_path / "benchmarks" / "referee").mkdir(parents=True)
@@ -269,18 +247,6 @@ def test_the_board_has_all_results_and_an_estimator_of_ones_own(families, tmp_pa
     assert "http" not in text.partition("<body>")[2]
 
 
-def test_the_process_reads_values_out_exactly():
-    """A game in the span of the process's mean: the values are those of enumeration."""
-    n_players, decay = 7, 0.6
-    centre = np.array([1, 0, 1, 1, 0, 0, 1], dtype=bool)
-    masks = np.arange(1 << n_players)[:, None] >> np.arange(n_players) & 1 == 1
-    table = decay ** (masks != centre).sum(axis=1)
-    exact = fs.exact(fs.games.TableGame(table)).values
-    members, others = process._kernel_values(n_players, decay)
-    size = centre.sum()
-    np.testing.assert_allclose(np.where(centre, members[size], others[size]), exact)
-
-
 def test_the_process_spends_its_budget_and_finds_an_additive_game():
     weights = np.array([1.0, 2.0, -1.0, 0.5, 3.0, 0.0])
     asked = []
@@ -306,17 +272,6 @@ def test_gloves_and_spanning_trees():
         places = np.append(row, True)
         plain = minimum_spanning_tree(tree.lengths[np.ix_(places, places)]).sum()
         assert length == pytest.approx(plain)
-
-
-def test_families_go_to_other_processes(families):
-    for family in (*families, *others()):
-        assert pickle.dumps(family)
-
-
-def test_kept_lines_are_json(kept):
-    lines = (kept / "small-10" / "mc.jsonl").read_text().splitlines()
-    first = json.loads(lines[0])
-    assert first.keys() == runner.Run.__dataclass_fields__.keys()
 
 
 @pytest.mark.parametrize(

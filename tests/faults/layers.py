@@ -269,26 +269,3 @@ def small_files(step: int, largest: int) -> Fault:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     return fault
-
-
-def little_memory(step: int, largest: int) -> Fault:
-    """SQLite gets so many bytes more than it has now, and then no more: one amount a point."""
-
-    @contextlib.contextmanager
-    def fault(points: Points) -> Iterator[None]:
-        if points.at is None:
-            yield
-            points.labels = [f"{step * size} bytes" for size in range(largest // step)]
-            return
-        points.labels = [None] * (points.at + 1)
-        library = sqlite_library()
-        limit = library.sqlite3_hard_heap_limit64
-        limit.argtypes, limit.restype = (ctypes.c_int64,), ctypes.c_int64
-        library.sqlite3_memory_used.restype = ctypes.c_int64
-        limit(max(1, library.sqlite3_memory_used() + step * points.at))
-        try:
-            yield
-        finally:
-            limit(0)
-
-    return fault

@@ -3,7 +3,6 @@
 `make test` takes some points of each case, evenly spread; `make test-full` takes all of them.
 """
 
-import inspect
 import json
 import os
 import subprocess
@@ -11,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,12 @@ from fairshapley import estimators, evaluation, runs
 from fairshapley.evaluation import dispatch
 from fairshapley.evaluation.engines import processes
 from fairshapley.evaluation.journal import Journal
-from fairshapley.runs import history, setup
-from fairshapley.runs.history import Recorder
-from fairshapley.runs.loop import Run
+from fairshapley.runs import setup
 from tests.faults.layers import (
     every_line,
     failing_files,
     failing_lines,
     failing_statements,
-    little_memory,
     small_files,
 )
 from tests.faults.oracle import Fault, Scenario, Trials, holdings, spread
@@ -45,6 +42,7 @@ PROCESSES = Scenario(engine=lambda: fs.ProcessEngine(2, chunk_size=7), in_flight
 SCENARIOS = {"plain": PLAIN, "continued": CONTINUED, "kept open": KEPT_OPEN, "skipping": SKIPPING}
 
 OURS = (estimators, evaluation, runs)
+LINES, ONCE = (partial(every_line, occurrences=times) for times in (2, 1))
 # Ctrl-C does not reach what a worker runs.
 DRIVERS = (processes, dispatch)
 
@@ -82,29 +80,20 @@ def _cases() -> Iterator[tuple[str, Case]]:
                 case = Case(scenario, failing_files(part=part), 30, for_good)
                 yield f"files, {name}, {kind}", case
     yield "file sizes", Case(PLAIN, small_files(1000, 110_000), 100)
-    yield "SQLite's memory", Case(PLAIN, little_memory(4000, 400_000), 100)
     for kind in KINDS:
         yield f"pool, {kind}", Case(PROCESSES, failing_pool(kind), 10)
     for error in (MemoryError, KeyboardInterrupt):
         for which in range(3):
             yield (
                 f"lines, {error.__name__}, {which}",
-                Case(PLAIN, failing_lines(error, *OURS), 1_200, False, _lines, (which, 3)),
+                Case(PLAIN, failing_lines(error, *OURS), 1_200, False, LINES, (which, 3)),
             )
         for name, scenario in {"continued": CONTINUED, "exact": EXACT}.items():
             fault = failing_lines(error, *OURS)
-            yield f"lines, {name}, {error.__name__}", Case(scenario, fault, 500, False, _once)
+            yield f"lines, {name}, {error.__name__}", Case(scenario, fault, 500, False, ONCE)
         modules = OURS if error is MemoryError else DRIVERS
         fault = failing_lines(error, *modules)
-        yield f"lines, pool, {error.__name__}", Case(PROCESSES, fault, 80, False, _once)
-
-
-def _lines(labels: list[Any]) -> list[int]:
-    return every_line(labels, 2)
-
-
-def _once(labels: list[Any]) -> list[int]:
-    return every_line(labels, 1)
+        yield f"lines, pool, {error.__name__}", Case(PROCESSES, fault, 80, False, ONCE)
 
 
 CASES = dict(_cases())
@@ -212,19 +201,6 @@ def test_a_broken_journal_is_found(
     inserts = [at for at, label in enumerate(trials.labels) if "utility, repl" in label]
     with pytest.raises(AssertionError, match=finding):
         trials.trial(inserts[len(inserts) // 2])
-
-
-def test_a_torn_state_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that shows what it has after half a round is caught."""
-    trials = Trials(PLAIN, folder, failing_lines(MemoryError, history))
-    lines, first = inspect.getsourcelines(Recorder.add)
-    begins = first + next(at for at, line in enumerate(lines) if "isinstance(" in line)
-    added = [at for at, (_, line) in enumerate(trials.labels) if line == begins]
-    trials.trial(added[-1])
-    forget = Run._forget
-    monkeypatch.setattr(Run, "_forget", lambda run: hasattr(run, "state") or forget(run))
-    with pytest.raises(AssertionError, match="partial result in the journal is wrong"):
-        trials.trial(added[-1])
 
 
 def check_kills(folder: Path, kills: int, seed: int) -> None:

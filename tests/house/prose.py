@@ -31,7 +31,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "as many as": ("as many as asked", "one of newton's is as many as"),
 }  # fmt: skip
-# What is left of each pattern, in all pages and docstrings: it only goes down.
 
 FENCE = re.compile(r"^(```+).*?^\1$", re.M | re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
@@ -46,8 +45,8 @@ def sentences(text: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(sentences("One is\\nhere. Two is\\nthere.\\n\\n- three"))
-    ['One is here.', 'Two is there.', 'three']
+    >>> list(sentences("One is\\nhere; two is `a.b`. Two is\\nthere.\\n\\n- three"))
+    ['One is here;', 'two is a.b.', 'Two is there.', 'three']
     """
     for part in re.split(r"\n\s*\n|\n\s*(?=[-#|]|\d+\.\s)|\s\|\s", text):
         for sentence in END.split(" ".join(MARKUP.sub("", part).split())):
@@ -82,6 +81,8 @@ def stumbles(sentence: str) -> str:
     --------
     >>> stumbles("Its errors and those of others."), stumbles("All is well.")
     ('those of', '')
+    >>> stumbles("Or a game."), stumbles("Which method should I use?"), stumbles("word " * 36)
+    ('fragment', '', '36 words')
     """
     low = sentence.lower()
     for phrase in STUMBLES:

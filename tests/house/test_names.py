@@ -5,8 +5,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src"
 PACKAGES = ("fairshapley", "fairshapley_paper")
@@ -103,17 +101,3 @@ def test_modules_that_are_named_exist():
     assert not missing
     assert exists("fairshapley.games.knn")
     assert not exists("fairshapley.games.nothing")
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("def page() -> None: ...\n", {"page"}),
-        ("one = [said for said, _ in pairs]\n", {"one", "said", "_"}),
-        ("class A:\n    def __eq__(self, other): ...\n", set()),
-    ],
-)
-def test_what_is_looked_for_is_found(tmp_path, source, names):
-    module = tmp_path / "page.py"
-    module.write_text(source, encoding="utf-8")
-    assert {*defined(module), *variables(module)} - {"A"} == names

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import fairshapley_paper as paper
+from tests.paper.small import tiny
 
 GREEDY = ("gae-0", "gae-5")
 OTHERS = ("mc", "owen", "kernel")
@@ -13,14 +13,8 @@ OTHERS = ("mc", "owen", "kernel")
 
 @pytest.fixture(scope="module")
 def symmetry(tmp_path_factory):
-    return paper.run(
-        "symmetry",
-        size="tiny",
-        only=["gaussian"],
-        methods=[*GREEDY, *OTHERS, "adjusted"],
-        out=tmp_path_factory.mktemp("paper"),
-        progress=False,
-    )
+    methods = [*GREEDY, *OTHERS, "adjusted"]
+    return tiny("symmetry", tmp_path_factory.mktemp("paper"), methods, "gaussian")
 
 
 def test_gae_reports_a_minimum_fidelity_several_times_as_high(symmetry):
@@ -55,16 +49,8 @@ def test_curves_reach_the_numbers_at_the_end(symmetry):
 
 
 def test_fidelity_tells_of_accuracy(tmp_path):
-    report = paper.run(
-        "fig:ri_mape",
-        size="tiny",
-        only=["breast_cancer-logistic"],
-        methods=["mc", "mc-walks"],
-        trials=8,
-        out=tmp_path,
-        progress=False,
-    )
     scenario = "breast_cancer-logistic"
+    report = tiny("fig:ri_mape", tmp_path, ["mc", "mc-walks"], scenario, trials=8)
     assert report.value(scenario, "mc", "spearman") > 0.15
     first = report.value(scenario, "mc", "ranked_accuracy", x=0.0)
     assert first < report.value(scenario, "mc", "ranked_accuracy", x=9.0)
@@ -82,25 +68,11 @@ def test_fidelity_tells_of_accuracy(tmp_path):
 
 
 def test_noisy_labels_and_moving_points_run(tmp_path):
-    noisy = paper.run(
-        "noisy-labels",
-        size="tiny",
-        only=["gaussian-beta"],
-        methods=["mc", "kernel"],
-        out=tmp_path,
-        progress=False,
-    )
+    noisy = tiny("noisy-labels", tmp_path, ["mc", "kernel"], "gaussian-beta")
     assert 0 <= noisy.value("gaussian-beta", "mc", "f1") <= 1
     # There is no kernel estimator of Beta Shapley values.
     assert math.isnan(noisy.value("gaussian-beta", "kernel", "f1"))
-    moved = paper.run(
-        "add-remove",
-        size="tiny",
-        only=["gaussian"],
-        methods=["mc-walks"],
-        out=tmp_path,
-        progress=False,
-    )
+    moved = tiny("add-remove", tmp_path, ["mc-walks"], "gaussian")
     good = moved.value("gaussian", "mc-walks", "add_high_area")
     assert good > moved.value("gaussian", "mc-walks", "add_low_area")
     # The report says what the true values themselves have: an estimate above that is lucky.
@@ -112,8 +84,6 @@ def test_noisy_labels_and_moving_points_run(tmp_path):
 
 
 def test_nullity(tmp_path):
-    report = paper.run(
-        "nullity", size="tiny", methods=["mc", "gae-5"], out=tmp_path, progress=False
-    )
+    report = tiny("nullity", tmp_path, ["mc", "gae-5"])
     greedy = report.value("breast_cancer-svc", "gae-5", "nl_nsw")
     assert greedy < report.value("breast_cancer-svc", "mc", "nl_nsw")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-import fairshapley_paper as paper
 from fairshapley.draws import AllCoalitions
 from fairshapley.games.volume import VolumeGame
 from fairshapley_paper.experiment import Setup
 from fairshapley_paper.scenarios import datasets
 from fairshapley_paper.scenarios.tables import tabulated
 from tests.data_folder import needs
+from tests.paper.small import tiny
 
 pytestmark = needs("creditcard", "used_cars")
 
@@ -46,16 +46,7 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
     chosen = {"datasets": ["mc", "adjusted", "exact"], "datasets-code": ["mc-program"]}
     return {
-        name: paper.run(
-            name,
-            size="tiny",
-            trials=6,
-            only=["used_cars"],
-            methods=methods,
-            out=folder,
-            progress=False,
-        )
-        for name, methods in chosen.items()
+        name: tiny(name, folder, methods, "used_cars", trials=6) for name, methods in chosen.items()
     }
 
 

@@ -14,12 +14,12 @@ from benchmarks.paper.federations import FEDERATIONS, federation_of, find_table,
 import fairshapley as fs
 import fairshapley_paper as paper
 from fairshapley.errors import InputError
-from fairshapley_paper.datasets import load
 from fairshapley_paper.experiment import Setup
-from fairshapley_paper.federated.data import normalised_mean, split
+from fairshapley_paper.federated.data import normalised_mean
 from fairshapley_paper.report import published_numbers
 from fairshapley_paper.scenarios import federations
 from tests.data_folder import needs
+from tests.paper.small import tiny
 
 TINY = federation_of("mnist-iid", "tiny")
 
@@ -79,12 +79,6 @@ def test_damaged_files_are_refused(tmp_path):
     dataclasses.replace(table, correct=table.correct[:, :8]).save(path)
     with pytest.raises(InputError, match="damaged"):
         load_table(path, TINY)
-    dataclasses.replace(table, tested=3).save(path)
-    with pytest.raises(InputError, match="damaged"):
-        load_table(path, TINY)
-    np.savez(path, correct=np.array([object()]))
-    with pytest.raises(InputError, match="not a table of a federation"):
-        load_table(path, TINY)
 
 
 def test_unknown_names_list_what_there_is(capsys, tmp_path):
@@ -92,29 +86,6 @@ def test_unknown_names_list_what_there_is(capsys, tmp_path):
         federation_of("fashion")
     assert tabulate.main(["fashion", "--out", str(tmp_path)]) == 2
     assert "there is no federation 'fashion'" in capsys.readouterr().err
-
-
-def test_configurations_are_told_apart():
-    prints = {
-        federation_of(name, size, seed).fingerprint
-        for name in FEDERATIONS
-        for size in ("full", "quick", "tiny")
-        for seed in (0, 1)
-    }
-    assert len(prints) == 8 * 3 * 2
-    for federation in FEDERATIONS.values():
-        assert federation.valued_rounds[-1] == federation.rounds - 1
-
-
-@needs("mnist", "cifar10", "mr", "sst5")
-@pytest.mark.parametrize("name", ["mnist-classimbalance", "cifar10-classimbalance"])
-def test_there_are_rows_for_all_agents(name):
-    federation = FEDERATIONS[name]
-    labels = load(federation.dataset).train.y
-    parts = split(
-        labels, federation.n_agents, federation.split, rows_per_agent=federation.rows_per_agent
-    )
-    assert [len(np.unique(labels[part])) for part in parts] == list(range(1, 11))
 
 
 @needs("mnist", "cifar10", "mr", "sst5")
@@ -125,12 +96,6 @@ def test_full_federations_can_be_prepared(name):
     ready = prepare(federation)
     assert len(ready.agents) == federation.n_agents
     assert len(ready.test[1]) == federation.test_rows
-
-
-@needs("mnist")
-def test_more_test_rows_than_there_are():
-    with pytest.raises(InputError, match="asks for 20000 test rows, mnist has 10000"):
-        prepare(dataclasses.replace(TINY, test_rows=20_000))
 
 
 @needs("mnist", "sst5")
@@ -155,14 +120,7 @@ def test_a_federation_is_trained_once(name, tmp_path, monkeypatch):
 def test_estimators_run_on_a_table_alone(tmp_path, monkeypatch):
     """Neither data nor torch is needed."""
     monkeypatch.setenv("FAIRSHAPLEY_DATA", str(tmp_path))
-    report = paper.run(
-        "tab:fl-mr",
-        size="tiny",
-        only=["movie_reviews"],
-        methods=["mc", "gae-5", "exact"],
-        out=tmp_path,
-        progress=False,
-    )
+    report = tiny("tab:fl-mr", tmp_path, ["mc", "gae-5", "exact"], "movie_reviews")
     assert report.value("movie_reviews", "exact", "mape") < 1e-12
     assert 0 < report.value("movie_reviews", "mc", "mape") < 2
 
@@ -171,15 +129,7 @@ def test_whoever_comes_first_has_all_where_models_are_equal(tmp_path):
     game = federations.equal_models(Setup("tiny", 0), 5).game
     assert np.allclose(fs.exact(game).values, 0.2)
     assert game.values[0] == 0
-    report = paper.run(
-        "federations",
-        size="tiny",
-        only=["equal-5"],
-        methods=["mc", "stratified"],
-        trials=6,
-        out=tmp_path,
-        progress=False,
-    )
+    report = tiny("federations", tmp_path, ["mc", "stratified"], "equal-5", trials=6)
     # Strata but the first, which is exact, hold zeros alone: what is left is the bootstrap's error.
     error = report.value("equal-5", "mc", "mse")
     assert report.value("equal-5", "stratified", "mse") < error

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fairshapley_paper import EXPERIMENTS
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "paper" / "items.md"
@@ -39,6 +40,14 @@ def test_names_exist(row):
         thing = getattr(thing, name)
     assert callable(thing)
     assert (ROOT / row["test"]).is_file()
+
+
+def test_an_experiment_shows_what_is_said_of_it():
+    run = re.findall(r"^\| `(\S+)` \| `fairshapley paper run (\S+)`", PAGE.read_text("utf-8"), re.M)
+    assert len(run) >= 24
+    for label, name in run:
+        shown = ", ".join(EXPERIMENTS[name].shows).split(", ")
+        assert label in shown
 
 
 def test_every_label_of_the_paper_has_an_entry():

@@ -12,12 +12,6 @@ from fairshapley.comparison.measures import ape
 from fairshapley_paper import metrics
 
 
-def test_values_are_divided_by_their_own_mean():
-    """Means 2/3 and 4/3: estimates become 1.5, −4.5, 6 and the truth 1.5, −1.5, 3."""
-    found = metrics.normalised([1.0, -3.0, 4.0], [2.0, -2.0, 4.0], "mean")
-    np.testing.assert_allclose(found, [[1.5, -4.5, 6.0], [1.5, -1.5, 3.0]])
-
-
 def test_relative_inversion_error_agrees_with_the_definition():
     rng = np.random.default_rng(1)
     truth = rng.uniform(0.5, 2.0, 23)
@@ -58,9 +52,6 @@ def test_deviation_ratio_by_hand():
     assert flipped == pytest.approx(expected)
 
 
-# Rank correlation, clusters, curves
-
-
 def test_fidelity_spearman_is_that_of_the_paper():
     rng = np.random.default_rng(5)
     truth = rng.normal(size=30)
@@ -73,12 +64,6 @@ def test_fidelity_spearman_is_that_of_the_paper():
     assert metrics.fidelity_spearman(-best, estimate, truth) == pytest.approx(-1.0)
 
 
-def test_fidelity_spearman_ranks_proven_values_first():
-    assert metrics.fidelity_spearman([np.inf, 2.0, 1.0], [1.0, 1.5, 2.0], np.ones(3)) == (
-        pytest.approx(1.0)
-    )
-
-
 def test_noisy_label_f1_by_hand():
     values = np.array([-1.0, -0.9, -0.5, 1.0, 1.1, 1.2])
     # Lower cluster {0, 1, 2} with centre −0.8; one noisy label is among the high values.
@@ -87,7 +72,6 @@ def test_noisy_label_f1_by_hand():
     assert metrics.noisy_label_f1(values, noisy, rule="below_centre") == pytest.approx(
         2 * 2 / (2 + 3)
     )
-    assert metrics.noisy_label_f1(values, ~noisy) == pytest.approx(2 * 1 / (3 + 3))
     assert metrics.noisy_label_f1(values, [0, 1, 5]) == metrics.noisy_label_f1(values, noisy)
     assert metrics.noisy_label_f1(-values, [0, 1, 2]) == 0.0
 
@@ -111,19 +95,13 @@ def test_the_lower_cluster_is_the_optimal_one(seed):
     assert metrics.noisy_label_f1(1e-9 * values + 5e-6, sorted(lower)) == 1.0
 
 
-# What is not defined
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: metrics.normalised([1.0, -1.0], [1.0, 2.0], "mean"), "estimates.*mean"),
         (lambda: metrics.relative_inversion_error([1.0, 2.0], [0.0, 0.0]), "true values of 0"),
-        (lambda: metrics.symmetry_violations([1, 1], [1, 1], [], 0.1, 0), "at least one pair"),
         (lambda: metrics.deviation_ratio([0.0, 1.0], [(0, 1)], 0.0), "positive xi"),
-        (lambda: metrics.fidelity_spearman([1.0, np.nan], [2.0, 3.0], [1.0, 1.0]), "NaN"),
         (lambda: metrics.fidelity_spearman([1.0, 1.0], [2.0, 3.0], [1.0, 1.0]), "equal"),
-        (lambda: metrics.noisy_label_f1([1.0, 1.0], [0]), "equal"),
         (lambda: metrics.noisy_label_f1([1.0, 2.0], [False, False]), "no label"),
     ],
 )

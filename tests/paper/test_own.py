@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import fairshapley_paper as paper
 from fairshapley.errors import InputError
 from tests.cli.files import run
+from tests.paper.small import tiny
 
 MODULE = """
 from dataclasses import dataclass
@@ -52,12 +52,11 @@ def test_an_estimator_and_a_game_stand_in_a_table(place):
 
 
 def test_a_game_says_what_an_experiment_measures(place):
-    options = {"methods": ["mc"], "size": "tiny", "out": "out", "progress": False}
-    report = paper.run("symmetry", games=[f"{place}:with_copies"], **options)
+    report = tiny("symmetry", "out", ["mc"], games=[f"{place}:with_copies"])
     assert report.value("with_copies", "mc", "log_ratio") > 0
     with pytest.raises(InputError, match="'pairs' of the game"):
-        paper.run("symmetry", games=[f"{place}:game"], **options)
+        tiny("symmetry", "out", ["mc"], games=[f"{place}:game"])
     with pytest.raises(InputError, match="not a game"):
-        paper.run("xi", games=[f"{place}:estimator"], **options)
+        tiny("xi", "out", ["mc"], games=[f"{place}:estimator"])
     with pytest.raises(InputError, match="not an estimator"):
-        paper.run("xi", **options | {"methods": [f"{place}:game"]})
+        tiny("xi", "out", [f"{place}:game"])

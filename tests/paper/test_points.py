@@ -95,9 +95,3 @@ def test_a_tenth_of_the_labels_is_flipped():
     assert len(noisy.facts["noisy"]) == 2
     masks = masks_of(20)
     assert not np.array_equal(clean.game(masks), noisy.game(masks))
-
-
-def test_the_seed_chooses_the_rows():
-    first, again, other = (draw_rows("gaussian", 10, seed=seed) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first.train[0], again.train[0])
-    assert not np.array_equal(first.train[0], other.train[0])

@@ -8,7 +8,7 @@ from fairshapley_paper.estimators import Bootstrapped
 from fairshapley_paper.experiment import Ground, Setting
 from fairshapley_paper.jobs import RememberingGame, run_trial
 from fairshapley_paper.measures import MSE
-from fairshapley_paper.methods import ALL_METHODS, METHODS, PROGRAM_METHODS
+from fairshapley_paper.methods import ALL_METHODS, PROGRAM_METHODS
 from fairshapley_paper.report import measured
 
 GAME = fs.games.SumOfUnanimity(12, seed=3)
@@ -101,12 +101,6 @@ def test_gae_may_have_a_bootstrap_of_its_own():
     assert trial("mc", setting).paper.marginals == 5 * 12 + 60
 
 
-def test_exact():
-    one = trial("exact", Setting(trials=1, marginals=100))
-    np.testing.assert_allclose(one.honest.values, GAME.shapley_values, atol=1e-12)
-    assert one.honest.evaluations == 2**12
-
-
 @pytest.mark.parametrize(
     "method",
     [
@@ -157,10 +151,3 @@ def test_memo_computes_each_coalition_once():
     np.testing.assert_array_equal(memo(masks), [2.0, 2.0, 0.0])
     np.testing.assert_array_equal(memo(masks[::-1]), [0.0, 2.0, 2.0])
     assert sorted(calls) == [(), (0, 2)]
-
-
-def test_methods_have_names_and_labels_of_their_own():
-    # Estimators of one's own, which other tests bring, are named by their place.
-    ours = [method for name, method in METHODS.items() if ":" not in name]
-    assert len({method.label for method in ours}) == len(ours)
-    assert set(ALL_METHODS) <= set(METHODS)

@@ -57,17 +57,6 @@ def test_adam_moves_by_the_step_at_first():
         train(line(), [(ROWS, TARGETS)], rounds=1, lr=0.01, optimizer="adam", loss=squared)
     )
     np.testing.assert_allclose(record.deltas, [[0.01]], rtol=1e-4)
-    momentum = next(
-        train(
-            line(),
-            [(ROWS, TARGETS)],
-            rounds=1,
-            lr=0.01,
-            loss=squared,
-            optimizer=lambda parameters, lr: torch.optim.SGD(parameters, lr=2 * lr),
-        )
-    )
-    np.testing.assert_allclose(momentum.deltas, [[0.02 * 4 * 14 / 3]], rtol=1e-6)
 
 
 def classes(n_agents=3):
@@ -196,21 +185,3 @@ def test_the_papers_network_learns_mnist():
     values = fs.exact(game).values
     assert game.rounds[-1](np.ones((1, 5), dtype=bool))[0] > 0.7
     assert values.argmin() == 3
-
-
-@needs("mnist")
-def test_a_small_network_learns_mnist():
-    data = load("mnist")
-    images, labels = as_images(data.train.X[:1500, ::2, ::2]), data.train.y[:1500]
-    model = mnist_cnn(image=(1, 14, 14), channels=(8, 8), kernels=(3, 3), hidden=32)
-    parts = split(labels, 3, "powerlaw")
-    rounds = train(
-        model, [(images[rows], labels[rows]) for rows in parts], rounds=3, lr=0.25, batch_size=16
-    )
-    test = as_images(data.test.X[:300, ::2, ::2]), data.test.y[:300]
-    game = FederatedGame(rounds, ModelUtility(model, test))
-    values = fs.exact(game).values
-    ends = game(np.array([[False] * 3, [True] * 3]))
-    assert values.sum() == pytest.approx(ends[1] - ends[0], abs=1e-12)
-    assert game.rounds[-1](np.ones((1, 3), dtype=bool))[0] > 0.6
-    assert values.argmax() == 2  # the agent with most of the rows
