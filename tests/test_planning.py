@@ -50,8 +50,8 @@ def test_a_long_run_is_forecast_from_coalitions_of_all_sizes():
 
 @clocked
 def test_a_short_run_is_forecast_from_one_coalition():
-    game = Slow(100)
-    assert forecast(game, budget=2).seconds == pytest.approx(4)
+    game = Slow(10)
+    assert forecast(game, budget=2).seconds == pytest.approx(0.4, rel=1e-3)
     assert game.asked == 2  # the first may set something up
 
 

@@ -245,6 +245,8 @@ def test_honest_labels_do_not_look_random():
         x, y = rows_of(np.random.default_rng(seed), 400)
         test = rows_of(np.random.default_rng(seed + 50), 100)
         assert find_remarks(x, y, np.repeat(list("abcdefgh"), 50), test) == ()
+        rare = np.where(np.arange(400) < 350, y, np.where(np.arange(400) == 360, "yes", "no"))
+        assert find_remarks(x, rare, np.repeat(list("abcdefgh"), 50), test) == ()
         numbers = x @ [1.0, 0.8, 0.3, 0.0]
         mixed = np.append(numbers[:350], np.random.default_rng(seed).permutation(numbers[350:]))
         found = find_remarks(x, mixed, np.repeat(list("abcdefgh"), 50), (test[0], test[0][:, 0]))

@@ -45,6 +45,7 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     max_rows: int | None = DEFAULT_MAX_ROWS,
+    max_bytes: int = MAX_BYTES,
     delimiter: str = ",",
     decimal: Decimal = "auto",
     encoding: str = "utf-8",
@@ -61,6 +62,8 @@ def read_table(
         The file.
     max_rows
         The most rows to read; a file with more is an error. None for any number.
+    max_bytes
+        The most bytes of a CSV file, unpacked.
     delimiter, encoding
         Of a CSV file; a tabulator may be written as ``\t``.
     decimal
@@ -87,7 +90,9 @@ def read_table(
         if file.suffix.lower() in PARQUET_ENDINGS:
             table = _read_parquet(file, max_rows)
         else:
-            table = _read_csv(file, _csv_content(file, encoding), delimiter, decimal, texts)
+            table = _read_csv(
+                file, _csv_content(file, encoding, max_bytes), delimiter, decimal, texts
+            )
             check_content(table, str(file))  # each name once
             table = read_decimals(table, decimal, file)
     except pa.ArrowException as error:
@@ -291,16 +296,16 @@ def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
         )
 
 
-def _csv_content(file: Path, encoding: str) -> bytes:
+def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
     """Return the whole of a CSV file, unpacked, in UTF-8."""
     with file.open("rb") as stream:
         packed = stream.read(len(GZIP_START)) == GZIP_START
         stream.seek(0)
-        content = (gzip.GzipFile(fileobj=stream) if packed else stream).read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
+        content = (gzip.GzipFile(fileobj=stream) if packed else stream).read(max_bytes + 1)
+    if len(content) > max_bytes:
         raise InputError(
-            f"{file} has more than {MAX_BYTES / 2**20:,.0f} MiB of text",
-            remedy=("give a part of it", "save it as Parquet"),
+            f"{file} has more than {max_bytes / 2**20:,.4g} MiB of text",
+            remedy=("give a part of it", "save it as Parquet", "allow more with {max_bytes}"),
         )
     try:
         text = content.decode(encoding)
