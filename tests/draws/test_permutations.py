@@ -25,7 +25,7 @@ def test_sets_of_a_size_are_uniform(n_players):
 
 
 def test_players_are_in_alike_and_sizes_are_kept():
-    """Many players, where limits are above 0 and players are taken off as well as put in."""
+    """Many players, of which those inside or those outside are drawn."""
     rng, n_players, rows = np.random.default_rng(1), 5001, 2000
     sizes = rng.integers(0, n_players + 1, rows)
     bits = np.unpackbits(

@@ -58,7 +58,7 @@ def test_equal_contributions_are_not_certainty():
     moments = moments_of(np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 2.0], [1.0, 4.0]]))
     tau2 = (4 + 4 + 16 + 4 + 16) / 8
     expected = [tau2 / 20, 4 / 3 / 4]
-    np.testing.assert_allclose(moments.variances_with_floor(), expected)
+    np.testing.assert_allclose(moments.estimate().variances, expected)
 
 
 def test_rounding_is_not_variance():
@@ -67,7 +67,7 @@ def test_rounding_is_not_variance():
     marginals[:, 1] *= np.arange(7)
     assert np.ptp(marginals[:, 0]) > 0  # 0.9 − 0.8 and 0.8 − 0.7 differ in the last bit
     moments = moments_of(marginals)
-    assert moments.variances_with_floor()[0] > 1e-3 > 1e-20 > moments.variances_of_means[0]
+    assert moments.estimate().variances[0] > 1e-3 > 1e-20 > moments.variances_of_means[0]
 
 
 @given(rows)

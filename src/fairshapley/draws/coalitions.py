@@ -8,7 +8,7 @@ array of 10 000 × 10 000 and an engine may cut it into chunks of any size.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -48,7 +48,34 @@ class DivisibleDraw(Draw, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Walks:
+class EqualUnits:
+    """A draw of units of equal length, each with a row of every array in the draw."""
+
+    group: int = field(default=1, kw_only=True)
+    """How many consecutive units belong together"""
+
+    @property
+    def unit_length(self) -> int:
+        """The coalitions of a unit."""
+        raise NotImplementedError
+
+    def cut(self, coalitions: int) -> Self | None:
+        """Return the first groups of units, up to a number of coalitions; None if none fits.
+
+        Examples
+        --------
+        >>> len(Walks(np.array([[1, 0, 2], [2, 1, 0]], dtype=np.uint16)).cut(3))
+        2
+        """
+        units = coalitions // (self.unit_length * self.group) * self.group
+        parts: dict[str, Any] = {
+            name: rows[:units] for name, rows in vars(self).items() if isinstance(rows, np.ndarray)
+        }
+        return replace(self, **parts) if units else None
+
+
+@dataclass(frozen=True, eq=False)
+class Walks(EqualUnits):
     """Whole permutations: the n − 1 coalitions between ∅ and N on each of them.
 
     Examples
@@ -59,19 +86,6 @@ class Walks:
     """
 
     ranks: RankArray
-    group: int = field(default=1, kw_only=True)
-    """How many consecutive walks belong together"""
-
-    def cut(self, coalitions: int) -> Self | None:
-        """Return the first groups of walks, up to a number of coalitions.
-
-        Examples
-        --------
-        >>> len(Walks(np.array([[1, 0, 2], [2, 1, 0]], dtype=np.uint16)).cut(3))
-        2
-        """
-        walks = coalitions // (self.unit_length * self.group) * self.group
-        return replace(self, ranks=self.ranks[:walks]) if walks > 0 else None
 
     @property
     def marginals(self) -> int:
@@ -128,7 +142,7 @@ class Walks:
 
 
 @dataclass(frozen=True, eq=False)
-class SingleMarginals:
+class SingleMarginals(EqualUnits):
     """One marginal contribution per permutation: S and S ∪ {i} for each given player i.
 
     Row r of `ranks` is a uniform permutation; S holds the `sizes[r]` players that come first
@@ -138,19 +152,11 @@ class SingleMarginals:
     players: IntArray
     sizes: IntArray
     ranks: RankArray
-    group: int = field(default=1, kw_only=True)
-    """How many consecutive marginals belong together"""
 
-    unit_length: ClassVar[int] = 2
-
-    def cut(self, coalitions: int) -> Self | None:
-        """Return the first groups of marginals, up to a number of coalitions."""
-        count = coalitions // (2 * self.group) * self.group
-        if count < 1:
-            return None
-        return replace(
-            self, players=self.players[:count], sizes=self.sizes[:count], ranks=self.ranks[:count]
-        )
+    @property
+    def unit_length(self) -> int:
+        """A coalition without the player, and with it."""
+        return 2
 
     @property
     def marginals(self) -> int:
@@ -262,20 +268,13 @@ def packed_rows(draw: Draw, start: int, stop: int, n_players: int) -> ByteArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbourhoods:
+class Neighbourhoods(EqualUnits):
     """Coalitions with all their neighbours: S, then S with player 0, 1, … put in or taken out.
 
     n + 1 coalitions give one marginal contribution v(S ∪ {i}) − v(S ∖ {i}) of every player.
     """
 
     centres: BoolArray
-    group: int = field(default=1, kw_only=True)
-    """How many consecutive centres belong together"""
-
-    def cut(self, coalitions: int) -> Self | None:
-        """Return the first groups of centres, up to a number of coalitions."""
-        centres = coalitions // (self.unit_length * self.group) * self.group
-        return replace(self, centres=self.centres[:centres]) if centres > 0 else None
 
     @property
     def marginals(self) -> int:

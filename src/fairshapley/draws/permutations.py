@@ -15,10 +15,6 @@ RankArray: TypeAlias = NDArray[Any]
 
 # Keys are drawn for this many entries at a time: 16 MiB.
 KEY_ENTRIES = 1 << 22
-# Sets of very many players: random bytes drawn at a time, 4 MiB. Putting players in is cheaper than
-# taking them off: the bytes aim below the size, by so many standard deviations of how many they
-# let in.
-BLOCK_BYTES, DEVIATIONS = 1 << 22, 2.0
 
 
 def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArray:
@@ -54,9 +50,7 @@ def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> In
     return sizes.astype(np.int64)
 
 
-def random_sets(
-    rng: np.random.Generator, sizes: IntArray, n_players: int, *, key_entries: int = KEY_ENTRIES
-) -> BoolArray:
+def random_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:
     """Draw one uniform coalition of each given size, 0 … n_players; a row each.
 
     The players with the smallest of n random keys: sorting keys of 32 bits takes vector
@@ -68,7 +62,7 @@ def random_sets(
     array([0, 2, 3])
     """
     masks: BoolArray = np.empty((len(sizes), n_players), dtype=bool)
-    step = max(1, key_entries // max(n_players, 1))
+    step = max(1, KEY_ENTRIES // max(n_players, 1))
     waiting = np.arange(len(sizes))
     while len(waiting):
         rows, waiting = waiting[:step], waiting[step:]
@@ -101,11 +95,8 @@ def _smallest_keys(
 def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> ByteArray:
     """Draw one uniform coalition of each given size, 0 … n_players; a row of bits each.
 
-    For very many players: sorting n keys takes a millisecond at n = 100 000. Here a player is in
-    when a random byte is below a limit, which takes a tenth of that, and a few players more or
-    fewer put the size right. However many the bytes let in, they are a uniform set of that size,
-    and adding or taking off uniform players leaves it so: the limit decides the work, not the
-    distribution.
+    For very many players: at n = 100 000 sorting keys takes a millisecond, and choosing players row
+    by row a tenth of it. Of a set with more than half of the players, those outside are drawn.
 
     Examples
     --------
@@ -114,41 +105,9 @@ def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> By
     array([  0, 300, 700, 999])
     """
     packed: ByteArray = np.empty((len(sizes), bits.width(n_players)), dtype=np.uint8)
-    step = max(1, BLOCK_BYTES // max(n_players, 1))
-    for start in range(0, len(sizes), step):
-        part = sizes[start : start + step]
-        # Of a set with more than half of the players, those outside are drawn.
-        outside = 2 * part > n_players
-        masks = _sets(rng, np.where(outside, n_players - part, part), n_players)
-        masks ^= outside[:, None]
-        packed[start : start + step] = bits.pack(masks)
+    for row, size in zip(packed, sizes.tolist(), strict=True):
+        drawn = min(size, n_players - size)
+        mask = np.full(n_players, 2 * size > n_players)
+        mask[rng.choice(n_players, drawn, replace=False, shuffle=False)] ^= True
+        row[:] = bits.pack(mask[None])[0]
     return packed
-
-
-def _sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:
-    """Draw sets of at most half of the players."""
-    deviation = np.sqrt(sizes * (1.0 - sizes / max(n_players, 1)))
-    aim = np.maximum(sizes - DEVIATIONS * deviation, 0.0)
-    limits = (256.0 * aim / max(n_players, 1)).astype(np.uint8)
-    words = rng.integers(1 << 64, size=(len(sizes), -(-n_players // 8)), dtype=np.uint64)
-    octets = words.astype("<u8", copy=False).view(np.uint8)[:, :n_players]
-    masks: BoolArray = octets < limits[:, None]
-    for mask, size in zip(masks, sizes.tolist(), strict=True):
-        # Row by row: counting along an axis adds bytes up one by one.
-        missing = size - int(np.count_nonzero(mask))
-        if missing > 0:
-            _put_in(rng, mask, missing)
-        elif missing < 0:
-            inside = np.flatnonzero(mask)
-            mask[inside[rng.choice(len(inside), -missing, replace=False, shuffle=False)]] = False
-    return masks
-
-
-def _put_in(rng: np.random.Generator, mask: BoolArray, missing: int) -> None:
-    """Put uniform players in that are not; at least half are not, so that a few tries do."""
-    while missing:
-        drawn = rng.integers(len(mask), size=2 * missing + 16)
-        fresh = drawn[~mask[drawn]]
-        first = np.sort(np.unique(fresh, return_index=True)[1])[:missing]
-        mask[fresh[first]] = True
-        missing -= len(first)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import AllCoalitions, ListedCoalitions
@@ -78,11 +79,7 @@ def fold(sums: Any, weights: FloatArray) -> tuple[list[float], Any]:
     >>> values, left
     ([2.0, 3.0], array([0., 3., 5.]))
     """
-    xp: Any = np
-    if not isinstance(sums, np.ndarray):
-        import torch
-
-        xp = torch
+    xp = array_namespace(sums)
     each = xp.asarray(weights, device=sums.device)
     counts = np.bitwise_count(np.arange(len(sums) // 2, dtype=np.uint64)).astype(np.int64)
     sizes = xp.asarray(counts, device=sums.device)[:, None]

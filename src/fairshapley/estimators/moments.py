@@ -68,14 +68,7 @@ class Means:
         self.squares[at] = spread + squares + between
         self.counts[at] = total
 
-    def add_at(
-        self,
-        at: IntArray,
-        values: FloatArray,
-        weights: FloatArray | None = None,
-        *,
-        once: bool = False,
-    ) -> None:
+    def add_at(self, at: IntArray, values: FloatArray, *, once: bool = False) -> None:
         """Fold in values for the entries `at`; NaN is left out.
 
         An entry may come several times, unless the caller knows that each comes `once`.
@@ -83,9 +76,8 @@ class Means:
         kept = ~np.isnan(values)
         if not kept.all():
             at, values = at[kept], values[kept]
-            weights = None if weights is None else weights[kept]
         if once or len(at) == 1:
-            self.merge_at(at, 1 if weights is None else weights, values, 0.0)
+            self.merge_at(at, 1, values, 0.0)
             return
         found: IntArray | slice = slice(None)
         if SPARSE * len(at) < len(self.means):
@@ -93,10 +85,10 @@ class Means:
         entries = len(self.means[found])
 
         def sums(terms: FloatArray) -> NDArray[Any]:
-            return np.bincount(at, terms if weights is None else weights * terms, entries)
+            return np.bincount(at, terms, entries)
 
-        counts = np.bincount(at, weights, entries)
-        means = sums(values) / np.where(counts > 0, counts, 1)
+        counts = np.bincount(at, minlength=entries)
+        means = sums(values) / np.maximum(counts, 1)
         deviations = values - means[at]
         squares = np.square(deviations)
         with may_overflow():
@@ -172,16 +164,9 @@ class Moments(Means):
         self.lowest = np.minimum(self.lowest, contributions.min(axis=0, initial=np.inf))
         self.highest = np.maximum(self.highest, contributions.max(axis=0, initial=-np.inf))
 
-    def add_at(
-        self,
-        at: IntArray,
-        values: FloatArray,
-        weights: FloatArray | None = None,
-        *,
-        once: bool = False,
-    ) -> None:
+    def add_at(self, at: IntArray, values: FloatArray, *, once: bool = False) -> None:
         """Fold in contributions of the players `at`, as `Means.add_at` does."""
-        super().add_at(at, values, weights, once=once)
+        super().add_at(at, values, once=once)
         np.fmin.at(self.lowest, at, values)
         np.fmax.at(self.highest, at, values)
 
@@ -243,19 +228,16 @@ class Moments(Means):
             part.lowest, part.highest = values.min(axis=0), values.max(axis=0)
         self.merge(part)
 
-    def variances_with_floor(self, each: int = 1) -> FloatArray:
-        """Return the variance of each mean, with a floor where all contributions were equal.
-
-        A contribution may be the mean of so many marginals `each`, which then were equal too.
-        """
-        return floor_variances(self.variances_of_means, each * self.counts, self.mean_square)
-
     def estimate(self, each: int = 1) -> Estimate:
-        """Return the means as an estimate; `each` as in `variances_with_floor`."""
+        """Return the means as an estimate, with floors under the variances.
+
+        A contribution may be the mean of `each` marginals: where contributions were equal, these
+        were too.
+        """
         values = np.where(self.counts > 0, self.means, np.nan)
-        variances = self.variances_with_floor(each)
-        counts = self.counts.copy()
+        variances = floor_variances(self.variances_of_means, each * self.counts, self.mean_square)
         extremes, skewness = self.extremes(), self.skewness()
+        counts = self.counts.copy()
         return Estimate(values, variances, counts, extremes=extremes, skewness=skewness)
 
     def skewness(self) -> FloatArray:

@@ -81,14 +81,6 @@ def no_proxies(sample: Sample, weights: SizeWeights) -> LinearProxies:
     return LinearProxies(bases, slopes, np.zeros((len(bases.offsets), n_folds)))
 
 
-def slope_variances(sample: Sample, weights: SizeWeights) -> tuple[SizeBases, FloatArray]:
-    """The bases, and the estimated variance of b_iq over the players, shape (Q, folds)."""
-    regression = Regression(sample, weights)
-    residual, _ = regression.without_sizes()
-    variances = regression.penalties(residual, regression.adjoint(residual))[2]
-    return regression.bases, regression.scale**2 * variances[: sample.n_folds].T
-
-
 class Regression:
     """The normal equations of all folds at once, applied without being formed.
 
@@ -136,7 +128,7 @@ class Regression:
         """Conjugate gradients with the expected Gram matrix as preconditioner."""
         residual, offsets = self.without_sizes()
         gradient = self.adjoint(residual)
-        gram, penalties, _ = self.penalties(residual, gradient)
+        gram, penalties = self.penalties(residual, gradient)
         split = gradient.shape[1] - offsets.shape[1]
         ridge = np.full_like(gradient, SIZE_PENALTY)
         ridge[:, :split] = np.repeat(penalties, self.n_players, axis=1)
@@ -164,7 +156,7 @@ class Regression:
 
     def penalties(
         self, residual: FloatArray, gradient: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    ) -> tuple[FloatArray, FloatArray]:
         """The expected Gram matrix and the ridge penalty of each basis, by fold.
 
         u_iq = gradient/gram estimates b_iq without looking at the sampled Gram matrix, with a
@@ -187,7 +179,7 @@ class Regression:
             penalties = np.where(variances > 0, left / variances, np.inf)
         # A basis that explains nothing is penalised away.
         limit = 1e6 * np.maximum(gram, 1.0)
-        return gram, np.minimum(np.nan_to_num(penalties, nan=np.inf), limit), variances
+        return gram, np.minimum(np.nan_to_num(penalties, nan=np.inf), limit)
 
     def _blocks(self) -> Iterable[tuple[slice, NDArray[Any]]]:
         """The masks as numbers, with the rows that they are."""

@@ -33,6 +33,7 @@ from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from array_api_compat import array_namespace, to_device
 
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
@@ -219,15 +220,11 @@ class Stream(Schedule[Any]):
 
     def _fold_in(self, units: Any, at: Any, gains: Any) -> None:
         """Fold in a block of units, of numpy or torch: their contributions, and what they teach."""
-        xp: Any = np
-        if not isinstance(units, np.ndarray):
-            import torch
-
-            xp = torch
+        xp = array_namespace(units)
         learner, n_players = self.learner, self.problem.n_players
         tables = [self.level + learner.curve, self.inside, self.outside, self.importance]
         table = xp.asarray(np.stack([*tables, *learner.bases.slopes]), device=units.device)[:, at]
-        members = xp.asarray(units, dtype=xp.float32)
+        members = xp.astype(units, xp.float32)
         slopes = xp.asarray(learner.single_slopes, device=units.device)
         explained = (table[4:] * (slopes @ members)).sum(axis=0)
         residuals = gains - table[0] - learner.unit * explained
@@ -235,10 +232,10 @@ class Stream(Schedule[Any]):
         unit, taught = (power_of_two(float(abs(part).max())) for part in (both, weighted))
         high, low = both / unit
         columns = xp.stack([high - low, high**2 - low**2, *(table[4:] * (2.0 / taught * weighted))])
-        products = _on_host(xp.asarray(columns, dtype=xp.float32) @ members.T)
-        high, low = (xp.asarray(part, dtype=xp.float32) for part in (high, low))
+        products = _on_host(xp.astype(columns, xp.float32) @ members.T)
+        high, low = xp.astype(high, xp.float32), xp.astype(low, xp.float32)
         each = xp.where(units, high, low)
-        extremes = _on_host(xp.stack([xp.amin(each, axis=1), xp.amax(each, axis=1)]))
+        extremes = _on_host(xp.stack([xp.min(each, axis=1), xp.max(each, axis=1)]))
         by_size = _on_host(sums_by_size(at, residuals, n_players - 1))
         self._add_moments(by_size, unit * products[0], unit**2 * products[1], unit * extremes)
         self.learner.learn(by_size, self.importance, taught * products[2:])
@@ -323,7 +320,7 @@ class DeviceStream(Stream):
 
 def _on_host(numbers: Any) -> FloatArray:
     """Return an array of numpy, or a tensor, as an array in double precision."""
-    return np.asarray(getattr(numbers, "cpu", lambda: numbers)(), dtype=np.float64)
+    return np.asarray(to_device(numbers, "cpu"), dtype=np.float64)
 
 
 def _level(problem: Problem, weights: SizeWeights) -> FloatArray:

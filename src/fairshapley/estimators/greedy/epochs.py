@@ -23,8 +23,6 @@ the last two epochs alone           11.8, 24.0  0.67, 0.77  1.4, 4.6
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
@@ -53,12 +51,12 @@ class WeightedMean(Moments):
         super().__init__(n_players)
         self._power, self._told = 0.0, 0
 
-    def add_at(self, at: IntArray, values: FloatArray, *args: Any, **options: Any) -> None:
+    def add_at(self, at: IntArray, values: FloatArray, *, once: bool = False) -> None:
         """Fold in contributions of the players `at`, as `Moments.add_at` does."""
         kept = values[~np.isnan(values)]
         self._power += float(np.square(kept).sum())
         self._told += len(kept)
-        super().add_at(at, values, *args, **options)
+        super().add_at(at, values, once=once)
 
     @property
     def mean_square(self) -> float:

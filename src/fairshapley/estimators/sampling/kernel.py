@@ -32,29 +32,22 @@ def size_probabilities(n_players: int) -> FloatArray:
     return weights / weights.sum()
 
 
-def expected_products(n_players: int) -> tuple[float, float]:
-    """Return the entries (A_ii, A_ij) = (1/2, 1/2 − 1/(2·H)) of A = E[z zᵀ].
-
-    H is 1 + 1/2 + … + 1/(n − 1).
+def scale(n_players: int) -> float:
+    """Return 1/(A_ii − A_ij) = 2·H for A = E[z zᵀ], with H = 1 + 1/2 + … + 1/(n − 1).
 
     Covert & Lee (2021, appendix; quoted in the paper's) give A_ij as a quotient of two sums. It
-    simplifies: A_ii − A_ij is the probability that z holds i and not j, Σ_s p(s)·s(n − s)/(n(n −
-    1)), in which p(s)·s(n − s) is the constant n/(2·H).
+    simplifies to 1/2 − 1/(2·H): A_ii − A_ij is the probability that z holds i and not j,
+    Σ_s p(s)·s(n − s)/(n(n − 1)), in which p(s)·s(n − s) is the constant n/(2·H).
 
     Examples
     --------
-    >>> expected_products(2), expected_products(3)
-    ((0.5, 0.0), (0.5, 0.16666666666666669))
+    >>> scale(2), round(scale(3), 12)
+    (2.0, 3.0)
     """
     if n_players == 1:
-        return 0.5, 0.0  # there is no other player: any number would do
-    return 0.5, 0.5 - 0.5 / float((1.0 / np.arange(1.0, n_players)).sum())
-
-
-def scale(n_players: int) -> float:
-    """Return 1/(A_ii − A_ij) = 2·H."""
-    diagonal, beside = expected_products(n_players)
-    return 1.0 / (diagonal - beside)
+        return 2.0  # there is no other player: any number would do
+    beside = 0.5 - 0.5 / float((1.0 / np.arange(1.0, n_players)).sum())
+    return 1.0 / (0.5 - beside)
 
 
 @dataclass(frozen=True, kw_only=True)
