@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -60,14 +59,6 @@ class Backend:
         return on_gpu and self.dtype == "float32" and find_spec("triton") is not None
 
     @property
-    def coarse(self) -> AbstractContextManager[object]:
-        """Within it, products of single precision on a GPU may be rounded to TF32.
-
-        For sums that decide on the speed of an iteration, not on where it ends.
-        """
-        return _tf32() if self.kernels else nullcontext()
-
-    @property
     def free_bytes(self) -> int:
         """The memory that one batch may take."""
         if self.device is None or not self.device.startswith("cuda"):
@@ -109,18 +100,6 @@ class Backend:
     @property
     def _where(self) -> str | None:
         return "cpu" if self.device is None else self.device
-
-
-@contextmanager
-def _tf32() -> Iterator[None]:
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def backend(device: str | None, dtype: str | None) -> Backend:

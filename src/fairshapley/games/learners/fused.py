@@ -28,7 +28,7 @@ MAX_STEPS = 200
 
 @triton.jit
 def _eliminate(matrices, right, pivot, PADDED: tl.constexpr):
-    """One pivot of Gauss and Jordan's elimination, of a block of systems at once."""
+    """Eliminate one pivot, by Gauss and Jordan, in a block of systems at once."""
     place = tl.arange(0, PADDED)
     here = place[None, :] == pivot
     pivot_row = tl.sum(tl.where(place[None, :, None] == pivot, matrices, 0.0), axis=1)
@@ -43,7 +43,7 @@ def _eliminate(matrices, right, pivot, PADDED: tl.constexpr):
 
 @triton.jit
 def _solve_spd(matrices, right, WIDTH: tl.constexpr, PADDED: tl.constexpr):
-    """Systems that need no pivoting; narrow ones are unrolled, which is twice as fast."""
+    """Solve systems that need no pivoting; unrolled, narrow ones are twice as fast."""
     if PADDED <= 8:
         for pivot in tl.static_range(WIDTH):
             matrices, right = _eliminate(matrices, right, pivot, PADDED)
@@ -71,7 +71,6 @@ def _minimise(
     PADDED: tl.constexpr,
     BLOCK: tl.constexpr,
     TILE: tl.constexpr,
-    PRECISION: tl.constexpr,
 ):
     sets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = sets < n_sets
@@ -127,7 +126,7 @@ def _minimise(
                 mask=valid[:, None],
                 other=0.0,
             )
-            hessian += tl.dot(pull * (1.0 - wrong), product, input_precision=PRECISION)
+            hessian += tl.dot(pull * (1.0 - wrong), product, input_precision="tf32")
             start += TILE
         matrices = tl.reshape(hessian, (BLOCK, PADDED, PADDED)) + ridge[None, :, :]
         matrices += beyond[:, None, None] * unit[None, :, :]
@@ -150,10 +149,8 @@ def _minimise(
     tl.store(unfinished + tl.program_id(0), left)
 
 
-def minimise_binary(
-    signed: Array, weights: Array, penalties: Array, *, precision: str = "tf32"
-) -> Array:
-    """The coefficients (sets, columns) of binary logistic regressions.
+def minimise_binary(signed: Array, weights: Array, penalties: Array) -> Array:
+    """Return the coefficients (sets, columns) of binary logistic regressions.
 
     Parameters
     ----------
@@ -163,8 +160,6 @@ def minimise_binary(
         How much each row counts in each set, (rows, sets), of any type.
     penalties
         Of the squares of the coefficients, (columns,).
-    precision
-        Of the Hessian's products: "tf32", "tf32x3" or "ieee".
 
     Raises
     ------
@@ -199,7 +194,6 @@ def minimise_binary(
         PADDED=padded,
         BLOCK=block,
         TILE=tile,
-        PRECISION=precision,
         num_warps=warps,
     )
     if bool(unfinished.any()):
@@ -207,50 +201,4 @@ def minimise_binary(
             f"{int(unfinished.sum())} fits did not converge in {MAX_STEPS} Newton steps: scale the "
             "features, use dtype='float64', or fit one coalition at a time (vectorised=False)"
         )
-    return solution
-
-
-@triton.jit
-def _solve(
-    matrices,
-    right,
-    solution,
-    n_systems,
-    WIDTH: tl.constexpr,
-    PADDED: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    systems = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = systems < n_systems
-    place = tl.arange(0, PADDED)
-    row, column = place[None, :, None], place[None, None, :]
-    known = inside[:, None, None] & (row < WIDTH) & (column < WIDTH)
-    at = (row * WIDTH + column).to(tl.int64) * n_systems + systems[:, None, None]
-    matrix = tl.load(matrices + at, mask=known, other=0.0)
-    matrix = tl.where(known, matrix, tl.where(row == column, 1.0, 0.0))
-    side = place[None, :].to(tl.int64) * n_systems + systems[:, None]
-    wanted = inside[:, None] & (place[None, :] < WIDTH)
-    target = tl.load(right + side, mask=wanted, other=0.0)
-    tl.store(solution + side, _solve_spd(matrix, target, WIDTH, PADDED), mask=wanted)
-
-
-def solve(matrices: Array, right: Array) -> Array:
-    """The solutions (width, systems) for matrices (width, width, systems), float32, width ≤ 64."""
-    import torch
-
-    width, _, n_systems = matrices.shape
-    padded = max(8, triton.next_power_of_2(width))
-    block = max(1, 4096 // padded**2)
-    solution = torch.empty_like(right)
-    launch: Any = _solve[(triton.cdiv(n_systems, block),)]
-    launch(
-        matrices.contiguous(),
-        right.contiguous(),
-        solution,
-        n_systems,
-        WIDTH=width,
-        PADDED=padded,
-        BLOCK=block,
-        num_warps=4,
-    )
     return solution

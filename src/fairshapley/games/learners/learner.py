@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -323,19 +322,17 @@ class Products:
         part._kept = None if self._kept is None else take(self._kept, rows, axis=1)
         return part
 
-    def sums(self, weights: Array, diagonal: Array | None = None, *, coarse: bool = False) -> Array:
-        """For weights (rows, sets), the matrices (width, width, sets).
+    def sums(self, weights: Array, diagonal: Array | None = None) -> Array:
+        """Return the matrices (width, width, sets) for weights (rows, sets).
 
-        `diagonal`, of a shape that broadcasts to (width, sets), is added to their diagonals;
-        `coarse` sums decide on the speed of an iteration alone.
+        `diagonal`, of a shape that broadcasts to (width, sets), is added to their diagonals.
         """
         xp, columns = self._where.xp, self._columns
-        with self._where.coarse if coarse else nullcontext():
-            if self._kept is not None:
-                sums = self._kept @ weights
-            else:
-                parts = [columns[at:, :] * columns[at, :] @ weights for at in range(self.width)]
-                sums = xp.concat(parts, axis=0)
+        if self._kept is not None:
+            sums = self._kept @ weights
+        else:
+            parts = [columns[at:, :] * columns[at, :] @ weights for at in range(self.width)]
+            sums = xp.concat(parts, axis=0)
         if diagonal is not None:
             sums[self._diagonal, :] += diagonal
         return xp.reshape(xp.take(sums, self._place, axis=0), (self.width, self.width, -1))

@@ -69,7 +69,7 @@ class BinaryLoss:
         wrong = 1.0 / (1.0 + self.xp.exp(margins))
         pull = self.weights * wrong
         gradient = self.penalties * parameters - self.signed.T @ pull
-        return gradient, self.products.sums(pull - pull * wrong, self.penalties, coarse=True)
+        return gradient, self.products.sums(pull - pull * wrong, self.penalties)
 
     def take(self, columns: Array) -> Self:
         """The objectives of some of the sets."""
@@ -152,12 +152,12 @@ class MultinomialLoss:
                 shared = weighted * chances[other, ...]
                 own[one, ...] += shared
                 own[other, ...] += shared
-                block = self.products.sums(-shared, held[one, other, :], coarse=True)
+                block = self.products.sums(-shared, held[one, other, :])
                 hessian[parts[one], parts[other], :] = block
                 hessian[parts[other], parts[one], :] = block
         for one in range(n_classes):
             diagonal = self.penalties + held[one, one, :]
-            block = self.products.sums(own[one, ...], diagonal, coarse=True)
+            block = self.products.sums(own[one, ...], diagonal)
             hessian[parts[one], parts[one], :] = block
         return hessian
 

@@ -62,8 +62,6 @@ def solve(xp: Any, matrices: Array, right: Array) -> Array:
 # A step of Newton's method gains about 1 in the log odds of rows that are told apart well, which
 # grow like log C; 60 were enough at C = 1e13.
 MAX_ITERATIONS = 200
-# Wider systems do not fit the registers of a block of threads.
-MAX_KERNEL_WIDTH = 64
 
 
 class Objective(Protocol):
@@ -105,7 +103,7 @@ def minimise(
     open_ = xp.ones_like(slope, dtype=xp.bool)
     for _ in range(max_iterations):
         gradient, hessian = objective.derivatives(margins, parameters)
-        forward = -_solved(where, hessian, gradient)
+        forward = -solve(xp, hessian, gradient[:, None, :])[:, 0, :]
         step, direction, slope, back = tried(xp, gradient, forward, direction, slope)
         step = xp.where(open_, step, 0.0)
         change = objective.margins(step)
@@ -148,14 +146,6 @@ def tried(
     direction = xp.where(back, 0.5 * direction, forward)
     slope = xp.where(back, 0.5 * slope, xp.sum(forward * gradient, axis=0))
     return step, direction, slope, back
-
-
-def _solved(where: Backend, hessian: Array, gradient: Array) -> Array:
-    if where.kernels and MAX_ELIMINATION < gradient.shape[0] <= MAX_KERNEL_WIDTH:
-        from fairshapley.games.learners.fused import solve as solve_in_registers
-
-        return solve_in_registers(hessian, gradient)
-    return solve(where.xp, hessian, gradient[:, None, :])[:, 0, :]
 
 
 def _put(xp: Any, solution: Array, places: Array, parameters: Array) -> Array:
