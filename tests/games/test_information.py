@@ -71,16 +71,6 @@ def test_every_coalition_has_the_gain_of_its_own_determinant():
     assert fs.exact(game).values.sum() == pytest.approx(expected[-1], rel=1e-12)
 
 
-def test_a_matrix_that_is_not_kept_gives_the_same_gains():
-    class Forgetful(InformationGame):
-        _kept_entries = 0
-
-    datasets, _ = agents(6, 10)
-    masks, game = all_coalitions(6), Forgetful(datasets, **KERNEL)
-    np.testing.assert_allclose(game(masks), InformationGame(datasets, **KERNEL)(masks), rtol=1e-14)
-    assert game._matrix is None
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.floats(-2, 2), st.floats(-3, 2))
 def test_gains_are_monotone_and_submodular(seed, log_length, log_noise):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from fairshapley._basics import checks
 from fairshapley._basics.threads import one_thread_if_small
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.game import check_coalitions, members
 from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets, target_vector
@@ -153,10 +153,6 @@ class InformationGame:
     array([0.95, 0.95, 2.22])
     """
 
-    # Up to 2**25 entries, 256 MiB (5792 rows), the matrix of all rows is kept; beyond, that of each
-    # coalition is made when it is needed.
-    _kept_entries: ClassVar[int] = 1 << 25
-
     def __init__(
         self,
         datasets: Datasets,
@@ -199,7 +195,7 @@ class InformationGame:
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers compute the matrices again: they are larger than the data.
-        computed = ("_rows", "_matrix", "value_range")
+        computed = ("_matrix", "value_range")
         return {name: value for name, value in vars(self).items() if name not in computed}
 
     @cached_property
@@ -213,12 +209,11 @@ class InformationGame:
         """The utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         owners = np.repeat(np.arange(self.n_players), [len(rows) for rows in self.datasets])
-        distinct, back = np.unique(masks, axis=0, return_inverse=True)
-        gains = np.zeros(len(distinct))
+        gains = np.empty(len(masks))
         with one_thread_if_small(len(owners)):
-            for at, mask in enumerate(distinct):
+            for at, mask in enumerate(masks):
                 rows = np.flatnonzero(mask[owners])
-                sign, log = np.linalg.slogdet(self._block(rows))
+                sign, log = np.linalg.slogdet(self._matrix[np.ix_(rows, rows)])
                 if sign <= 0:
                     raise GameError(
                         f"the kernel matrix of coalition {members(mask)} has no positive "
@@ -226,29 +221,16 @@ class InformationGame:
                         members(mask),
                     )
                 gains[at] = max(log / 2, 0.0)
-        return gains[back.ravel()]
+        return gains
 
     @cached_property
-    def _rows(self) -> FloatArray:
-        """The rows of all players in units of the length-scale."""
-        return np.concatenate(self.datasets) / self.length_scale
-
-    @cached_property
-    def _matrix(self) -> FloatArray | None:
-        """I + K/σ² of all rows where it is small enough to be kept."""
-        return self._computed(self._rows) if len(self._rows) ** 2 <= self._kept_entries else None
-
-    def _block(self, rows: IntArray) -> FloatArray:
-        """I + K/σ² of some rows."""
-        if self._matrix is None:
-            return self._computed(self._rows[rows])
-        return self._matrix[np.ix_(rows, rows)]
-
-    def _computed(self, points: FloatArray) -> FloatArray:
-        block = np.exp(-cdist(points, points, "sqeuclidean") / 2)
-        block *= self.scale / self.noise
-        block[np.diag_indices(len(points))] += 1.0
-        return block
+    def _matrix(self) -> FloatArray:
+        """I + K/σ² of the rows of all players."""
+        points = np.concatenate(self.datasets) / self.length_scale
+        matrix = np.exp(-cdist(points, points, "sqeuclidean") / 2)
+        matrix *= self.scale / self.noise
+        matrix[np.diag_indices(len(points))] += 1.0
+        return matrix
 
 
 def _length_scale(given: ArrayLike, n_features: int) -> FloatArray:

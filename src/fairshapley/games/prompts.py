@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from inspect import iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from fairshapley.games.game import FunctionGame, named_players
@@ -60,77 +60,51 @@ class PromptGame(FunctionGame):
         **options: Any,
     ) -> None:
         found, names = named_players(parts, None)
-        kept = None if options.get("random") else {} if answers is None else answers
-        asking = self._asking = _Asking(found, ask, score or _as_it_is, missing, kept)
         waits = any(map(iscoroutinefunction, (ask, score)))
         super().__init__(
-            asking.later if waits else asking.now,
+            self._later if waits else self._now,
             len(found),
             player_names=names,
-            cost=None if price is None else lambda members: price(asking.shown(members)),
+            cost=None if price is None else lambda members: price(self._shown(members)),
             cost_unit=price_unit,
             **options,
         )
-        self.players = found
+        self.players, self.ask, self.score, self.missing = found, ask, score, missing
+        self.answers = {} if answers is None else answers
+        """The answer to each tuple of parts that was shown"""
 
-    @property
-    def answers(self) -> dict[tuple[Any, ...], Any]:
-        """The answer to each tuple of parts that was shown."""
-        return self._asking.answers
+    def __fingerprint_state__(self) -> tuple[Any, ...]:
+        """Return everything but the answers."""
+        return self.players, self.ask, self.score, self.missing
 
     def _chosen(self, coalition: tuple[int, ...]) -> tuple[Any, ...]:
         return coalition
 
-
-def _as_it_is(answer: Any) -> Any:
-    return answer
-
-
-class _Asking:
-    """Asks with the parts of a coalition; a fingerprint sees everything but the answers."""
-
-    def __init__(
-        self,
-        parts: tuple[Any, ...],
-        ask: Callable[..., Any],
-        score: Callable[..., Any],
-        missing: Any,
-        answers: dict[tuple[Any, ...], Any] | None,
-    ) -> None:
-        self.parts, self.ask, self.score, self.missing = parts, ask, score, missing
-        self.keeps, self.answers = answers is not None, {} if answers is None else answers
-        self.texts = all(isinstance(part, str) for part in parts)
-
-    def __fingerprint_state__(self) -> tuple[Any, ...]:
-        return self.parts, self.ask, self.score, self.missing
-
-    def shown(self, members: tuple[int, ...]) -> tuple[Any, ...]:
+    def _shown(self, members: tuple[int, ...]) -> tuple[Any, ...]:
         """Return the parts as they are shown, with what stands for the others."""
+        parts = self.players or ()
         if self.missing is None:
-            return tuple(self.parts[member] for member in members)
+            return tuple(parts[member] for member in members)
         stands = self.missing if callable(self.missing) else lambda _: self.missing
         chosen = set(members)
-        return tuple(part if at in chosen else stands(part) for at, part in enumerate(self.parts))
+        return tuple(part if at in chosen else stands(part) for at, part in enumerate(parts))
 
-    def _key(self, members: tuple[int, ...], shown: tuple[Any, ...]) -> tuple[Any, ...]:
-        return shown if self.texts else members
+    def _asked(self, members: tuple[int, ...]) -> tuple[Any, Any]:
+        """Return the name of the answer that is kept, and the answer or what to wait for."""
+        shown = self._shown(members)
+        name = shown if all(isinstance(part, str) for part in shown) else members
+        return name, self.answers[name] if name in self.answers else self.ask(shown)
 
-    def now(self, members: tuple[int, ...]) -> Any:
-        """Return the score of the answer."""
-        shown = self.shown(members)
-        key = self._key(members, shown)
-        answer = self.answers[key] if key in self.answers else self.ask(shown)
-        if self.keeps:
-            self.answers[key] = answer
-        return self.score(answer)
+    def _scored(self, name: Any, answer: Any) -> Any:
+        """Keep an answer, and return its score or what to wait for."""
+        if not self.random:
+            self.answers[name] = answer
+        return answer if self.score is None else self.score(answer)
 
-    async def later(self, members: tuple[int, ...]) -> Any:
-        """Return the same where something must be waited for."""
-        shown = self.shown(members)
-        key = self._key(members, shown)
-        answer = self.answers[key] if key in self.answers else self.ask(shown)
-        answer = await answer if hasattr(answer, "__await__") else answer
-        if self.keeps:
-            self.answers[key] = answer
-        score = self.score(answer)
-        return await score if hasattr(score, "__await__") else score
+    def _now(self, members: tuple[int, ...]) -> Any:
+        return self._scored(*self._asked(members))
+
+    async def _later(self, members: tuple[int, ...]) -> Any:
+        name, answer = self._asked(members)
+        score = self._scored(name, await answer if isawaitable(answer) else answer)
+        return await score if isawaitable(score) else score
