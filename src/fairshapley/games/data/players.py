@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -89,18 +89,15 @@ def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[
         rows, owner, names = _data_sets(train)
     else:
         rows = read_rows(train, "train")
-        owner, names = _points(rows) if groups is None else _groups(groups, len(rows))
+        owner, names = np.arange(len(rows)), index_of(rows.X)
+        if groups is not None:
+            owner, names = _groups(groups, len(rows))
     n_players = int(owner.max()) + 1
     if base is not None:
         always = read_rows(base, "base")
         check_alike(rows, always, ("train", "base"))
         rows = stack([rows, always])
     return PlayerRows(rows, owner, n_players), names
-
-
-def _points(rows: Rows) -> tuple[IntArray, tuple[str, ...] | None]:
-    """One player for each row, named by a DataFrame's index where it is unique."""
-    return np.arange(len(rows)), index_of(rows.X)
 
 
 def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
@@ -231,7 +228,7 @@ def first_missing(features: Any) -> tuple[int, Any] | None:
 
 
 def representatives(rows: Rows) -> IntArray:
-    """For each row the first one with the same content.
+    """Return for each row the number of the first row with the same content.
 
     Examples
     --------
@@ -239,15 +236,17 @@ def representatives(rows: Rows) -> IntArray:
     >>> representatives(read_rows(([[1.0], [2.0], [1.0]], [0, 0, 0]), "train"))
     array([0, 1, 0])
     """
-    beside = [rows.y] if rows.weights is None else [rows.y, rows.weights]
-    numbered = (np.unique(one, return_inverse=True)[1].reshape(-1) for one in beside)
-    content = np.stack([_content(rows.X), *numbered], axis=1)
-    _, first, inverse = np.unique(content, axis=0, return_index=True, return_inverse=True)
-    return first[inverse.reshape(-1)].astype(np.int64)
+    weights = [None] * len(rows) if rows.weights is None else rows.weights.tolist()
+    keys = zip(_contents(rows.X), rows.y.tolist(), weights, strict=True)
+    firsts: dict[Any, int] = {}
+    try:
+        return np.array([firsts.setdefault(key, at) for at, key in enumerate(keys)], dtype=np.int64)
+    except TypeError:  # a list, for example, cannot be hashed: no row is known to equal another
+        return np.arange(len(rows))
 
 
-def _content(features: Any) -> IntArray:
-    """A number for each row, equal where the features are."""
+def _contents(features: Any) -> list[Any]:
+    """Return for each row what is equal where the features are."""
     if is_frame(features):
         features = np.array(features)
     if is_sparse(features):
@@ -255,24 +254,13 @@ def _content(features: Any) -> IntArray:
         features.eliminate_zeros()
         features.sort_indices()
         bounds = zip(features.indptr[:-1].tolist(), features.indptr[1:].tolist(), strict=True)
-        keys = [
+        return [
             (features.indices[a:b].tobytes(), (features.data[a:b] + 0).tobytes()) for a, b in bounds
         ]
-        return _numbered(keys)
     if features.dtype.kind in "OUT":
         if features.dtype.kind == "O":
             features = np.where(missing_objects(features), None, features)
-        return _numbered([tuple(row) if features.ndim > 1 else row for row in features.tolist()])
-    flat = np.ascontiguousarray(features.reshape(len(features), -1))
-    if flat.dtype.kind == "f":
-        flat = np.where(np.isnan(flat), np.nan, flat) + 0.0  # one NaN, and no −0.0
-    whole_rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
-    return np.unique(whole_rows, return_inverse=True)[1].reshape(-1)
-
-
-def _numbered(keys: Sequence[Any]) -> IntArray:
-    numbers: dict[Any, int] = {}
-    try:
-        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-    except TypeError:  # a list, for example, cannot be hashed: no row is known to equal another
-        return np.arange(len(keys))
+        return [tuple(row) if features.ndim > 1 else row for row in features.tolist()]
+    if features.dtype.kind == "f":
+        features = np.where(np.isnan(features), np.nan, features) + 0.0  # one NaN, and no −0.0
+    return [row.tobytes() for row in features]

@@ -60,11 +60,6 @@ class TestGroups:
         order = side_generator(root_seed(0), "groups of test rows").permutation(n_clusters)
         return cls((order.astype(np.int64) % count)[clusters], count)
 
-    def sums(self, numbers: FloatArray) -> FloatArray:
-        """The sum of some numbers of the test rows over each group."""
-        sums = np.bincount(self.of_row, weights=numbers, minlength=self.count)
-        return sums.astype(np.float64)
-
     def weights(self, given: FloatArray | None) -> Iterator[FloatArray]:
         """The weights of the test rows without one group after the other."""
         all_rows = np.ones(len(self.of_row)) if given is None else given
@@ -143,9 +138,14 @@ class Metric(ABC):
         """The score of each model without each group of test rows, shape (models, groups)."""
         return self.weighed(predictions, list(groups.weights(self.weights)))
 
-    @abstractmethod
     def best_prediction(self) -> Array:
-        """The constant prediction with the best score, as one model's predictions."""
+        """Return the constant prediction with the best score, as one model's predictions.
+
+        It is the frequencies of the classes that a model can predict. Their entropy is minus the
+        log-likelihood, and the most frequent class has the highest accuracy.
+        """
+        counts = np.bincount(self.targets, weights=self.weights, minlength=self.n_classes)
+        return self.same_for_all(counts[: self.n_classes] / counts.sum())
 
     def same_for_all(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> Array:
         """The same prediction for every test row, as one model's predictions.
@@ -172,11 +172,6 @@ class Metric(ABC):
         if self.kind == "probability":
             return np.broadcast_to(frequencies, (*shape, self.n_classes))
         return np.zeros(shape)
-
-    def _class_shares(self) -> FloatArray:
-        """How much of the test rows each class is that a model can predict."""
-        counts = np.bincount(self.targets, weights=self.weights, minlength=self.n_classes)
-        return counts[: self.n_classes] / counts.sum()
 
 
 class MeanMetric(Metric):
@@ -215,7 +210,7 @@ class MeanMetric(Metric):
         counting = np.ones(len(self.targets)) if self.weights is None else self.weights
         inside = (groups.of_row[:, None] == np.arange(groups.count)) * counting[:, None]
         sums = _sums(self.rows(predictions), inside)
-        weights = groups.sums(counting)
+        weights = inside.sum(axis=0)
         means = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum() - weights)
         each = zip(means.T, groups.weights(self.weights), strict=True)
         return np.stack([self.of_mean(mean, one) for mean, one in each], axis=1)
@@ -227,10 +222,6 @@ class Accuracy(MeanMetric):
     def rows(self, predictions: Array) -> Array:
         """Whether the class is predicted."""
         return predictions == _like(predictions, self.targets)
-
-    def best_prediction(self) -> Array:
-        """The most frequent class, of those that a model can predict."""
-        return self.same_for_all(self._class_shares())
 
 
 class LogLikelihood(MeanMetric):
@@ -250,10 +241,6 @@ class LogLikelihood(MeanMetric):
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """A mean of equal numbers can be off by a last bit, which would leave the range."""
         return array_namespace(means).clip(means, self.lowest, None)
-
-    def best_prediction(self) -> Array:
-        """The frequencies of the classes as probabilities: the score is minus their entropy."""
-        return self.same_for_all(self._class_shares())
 
 
 class F1(Metric):
@@ -302,10 +289,6 @@ class AUC(Metric):
         return _average(
             [_areas(_odds(predictions, one), self.targets == one, weightings) for one in classes]
         )
-
-    def best_prediction(self) -> Array:
-        """Any: no test row comes before another, and the score is one half."""
-        return self.same_for_all(self._class_shares())
 
 
 class NegMSE(MeanMetric):
