@@ -32,7 +32,6 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -133,8 +132,11 @@ def _parts(obj: Any, path: str) -> Parts:
 
     The object itself is not asked: ``__getattr__`` and ``__class__`` may say anything.
     """
+    kind = type(obj)
+    if kind in _EXACT:
+        return _EXACT[kind](obj, path)
     for kinds, rule in _RULES:
-        if issubclass(type(obj), kinds):
+        if issubclass(kind, kinds):
             return rule(obj, path)
     # Looked up without `__getattr__`, which may say or raise anything about what is not there.
     absent = inspect.getattr_static(obj, "fingerprint", None) is None
@@ -142,14 +144,9 @@ def _parts(obj: Any, path: str) -> Parts:
     if isinstance(given, str) and given:
         return iter((b"fingerprint", (path, given)))
     for attributes, rule in _LIBRARIES:
-        if all(_of_type(obj, name) for name in attributes):
+        if all(hasattr(kind, name) for name in attributes):
             return rule(obj, path)
     return _instance(obj, path)
-
-
-def _of_type(obj: object, name: str) -> bool:
-    """Whether the type of an object defines an attribute."""
-    return any(name in vars(cls) for cls in type(obj).__mro__)
 
 
 def _refuse(obj: object, path: str, reason: object) -> NoReturn:
@@ -162,18 +159,12 @@ def _refuse(obj: object, path: str, reason: object) -> NoReturn:
 
 
 def _sequence(obj: Any, path: str) -> Parts:
-    if type(obj) not in (list, tuple):
-        yield from _instance(obj, path)
-        return
     yield type(obj).__name__.encode()
     for index, item in enumerate(obj):
         yield f"{path}[{index}]", item
 
 
 def _mapping(obj: Any, path: str) -> Parts:
-    if type(obj) is not dict:
-        yield from _instance(obj, path)
-        return
     # Keys are hashed on their own walk, as their order must not matter; values follow in the
     # order of their keys' digests.
     yield b"mapping"
@@ -261,9 +252,8 @@ def _release(module: str) -> str:
     if top in sys.stdlib_module_names:
         return _PYTHON
     found = sys.modules.get(top)
-    installed = {"site-packages", "dist-packages"} & {
-        *Path(getattr(found, "__file__", "") or "").parts
-    }
+    file = getattr(found, "__file__", None) or ""
+    installed = "site-packages" in file or "dist-packages" in file
     return str(getattr(found, "__version__", "installed")) if installed else ""
 
 
@@ -278,9 +268,7 @@ def _sparse(obj: Any, path: str) -> Parts:
 def _frame(obj: Any, path: str) -> Parts:
     # Not its state: pandas rearranges its blocks while a frame is used.
     yield b"frame"
-    yield path, (obj.index, obj.columns)
-    for position in range(obj.shape[1]):
-        yield from _series(obj.iloc[:, position], path)
+    yield path, (obj.index, obj.columns, [obj.iloc[:, at] for at in range(obj.shape[1])])
 
 
 def _series(obj: Any, path: str) -> Parts:
@@ -314,7 +302,7 @@ def _instance(obj: Any, path: str) -> Parts:
         yield path, (obj.key, obj.n_players)
     elif any(obj is shared for shared in _SHARED):
         yield b"shared generator"
-    elif _of_type(obj, "__fingerprint_state__"):
+    elif hasattr(type(obj), "__fingerprint_state__"):
         yield f"{path} of class {type(obj).__name__}", type(obj)
         yield path, obj.__fingerprint_state__()
     elif issubclass(type(obj), Iterator):
@@ -341,7 +329,7 @@ def _reduced(obj: Any, path: str) -> Parts:
     for attributes in state if isinstance(state, tuple) else (state,):
         yield from _attributes(obj, attributes, path)
     yield path, None if items is None else list(items)
-    ordered = _of_type(obj, "move_to_end")
+    ordered = hasattr(type(obj), "move_to_end")
     yield path, entries if entries is None else (list if ordered else dict)(entries)
 
 
@@ -365,9 +353,10 @@ def _method(obj: Any, path: str) -> Parts:
     yield path, (obj.__self__, obj.__func__)
 
 
-_RULES: list[tuple[tuple[type, ...], Callable[[Any, str], Parts]]] = [
-    ((list, tuple), _sequence),
-    ((dict,), _mapping),
+Rule: TypeAlias = Callable[[Any, str], Parts]
+# Classes derived from these may hold more.
+_EXACT: dict[type, Rule] = {list: _sequence, tuple: _sequence, dict: _mapping}
+_RULES: list[tuple[tuple[type, ...], Rule]] = [
     ((set, frozenset), _set),
     ((np.ndarray, np.generic), _array),
     ((types.FunctionType,), _function),
@@ -380,7 +369,7 @@ _RULES: list[tuple[tuple[type, ...], Callable[[Any, str], Parts]]] = [
     ((np.random.Generator,), lambda obj, path: iter([(path, obj.bit_generator.state)])),
 ]
 # Optional libraries, known by what their types define: none of them is imported here.
-_LIBRARIES: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
+_LIBRARIES: list[tuple[tuple[str, ...], Rule]] = [
     (("tocoo", "nnz"), _sparse),
     (("iloc", "columns"), _frame),
     (("column_names", "schema"), _plain_frame),  # pyarrow.Table
