@@ -160,15 +160,12 @@ def missing_objects(array: NDArray[Any]) -> BoolArray:
     >>> missing_objects(np.array(["a", None, float("nan")], dtype=object))
     array([False,  True,  True])
     """
-    missing = [value is None or not _equals_itself(value) for value in array.ravel().tolist()]
+    missing = [
+        # The comparison of pandas' NA is NA, which is neither true nor false.
+        value is None or type(value).__name__ == "NAType" or bool(value != value)
+        for value in array.ravel().tolist()
+    ]
     return np.array(missing, dtype=bool).reshape(array.shape)
-
-
-def _equals_itself(value: object) -> bool:
-    try:
-        return bool(value == value)
-    except TypeError:  # pandas' NA
-        return False
 
 
 def read_targets(y: Any, what: str) -> NDArray[Any]:

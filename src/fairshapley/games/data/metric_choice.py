@@ -139,16 +139,6 @@ def metric_name(name: str) -> str | None:
     return known if known in METRICS else None
 
 
-def check_task(name: str, model: object, *, classifier: bool) -> None:
-    """An InputError when a metric of this module does not fit what the model predicts."""
-    fitting = ", ".join(repr(one) for one in METRICS if (one in _REGRESSION) != classifier)
-    what = type(model).__name__
-    if classifier and name in _REGRESSION:
-        raise InputError(f"{name} is for numbers, and {what} predicts classes: use {fitting}")
-    if not classifier and name not in _REGRESSION:
-        raise InputError(f"{name} is for classes, and {what} predicts numbers: use {fitting}")
-
-
 def make_metric(
     name: str,
     model: object,
@@ -173,7 +163,14 @@ def make_metric(
     >>> make_metric("auc", GaussianNB(), np.array([0, 1]), 2).kind
     'probability'
     """
-    check_task(name, model, classifier=n_classes > 0)
+    if (name in _REGRESSION) == (n_classes > 0):
+        asked, given = ("numbers", "classes") if n_classes else ("classes", "numbers")
+        fitting = ", ".join(
+            repr(one) for one in METRICS if (one in _REGRESSION) == (n_classes == 0)
+        )
+        raise InputError(
+            f"{name} is for {asked}, and {type(model).__name__} predicts {given}: use {fitting}"
+        )
     unseen = targets[targets >= n_classes] if n_classes else ()
     if len(unseen) and name in ("auc", "log_likelihood"):
         raise InputError(

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -519,18 +519,12 @@ def _fixed_entries(
 WeightArrays = dict[str, NDArray[np.generic]]
 
 
-class FolderOfUpdates(NamedTuple):
-    """What `FederatedGame.from_updates` takes."""
+def read_updates(
+    folder: Path, *, max_bytes: int = MAX_BYTES
+) -> tuple[list[dict[str, WeightArrays]], WeightArrays | None, dict[str, float] | None]:
+    """Read the rounds, the first server's weights and the examples of each agent from a folder.
 
-    rounds: list[dict[str, WeightArrays]]
-    server: WeightArrays | None
-    """The weights before the first round, from server.npz"""
-    examples: dict[str, float] | None
-    """The number of training examples of each agent, from examples.json"""
-
-
-def read_updates(folder: Path, *, max_bytes: int = MAX_BYTES) -> FolderOfUpdates:
-    """Read ROUND/AGENT.npz, one file of named arrays for each update, rounds by name.
+    Updates are files ROUND/AGENT.npz of named arrays; rounds come in the order of their names.
 
     Beside the rounds may lie server.npz, the weights before the first of them, and examples.json,
     an object with the number of training examples of each agent. A file that unpacks to more than
@@ -550,7 +544,7 @@ def read_updates(folder: Path, *, max_bytes: int = MAX_BYTES) -> FolderOfUpdates
             "AGENT.npz for each agent, such as round-01/ann.npz"
         )
     server, counts = folder / "server.npz", folder / "examples.json"
-    return FolderOfUpdates(
+    return (
         rounds,
         _read_arrays(server, max_bytes) if server.exists() else None,
         _read_examples(counts) if counts.exists() else None,

@@ -314,14 +314,6 @@ class Products:
         if 8 * len(X) * rows.size <= MAX_PRODUCT_BYTES:
             self._kept = where.reals((X[:, rows] * X[:, columns]).T)
 
-    def of_rows(self, rows: Array) -> Products:
-        """The products of some of the rows."""
-        part, take = object.__new__(Products), self._where.xp.take
-        part.__dict__.update(self.__dict__)
-        part._columns = take(self._columns, rows, axis=1)
-        part._kept = None if self._kept is None else take(self._kept, rows, axis=1)
-        return part
-
     def sums(self, weights: Array, diagonal: Array | None = None) -> Array:
         """Return the matrices (width, width, sets) for weights (rows, sets).
 

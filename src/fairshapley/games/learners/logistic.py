@@ -272,14 +272,9 @@ class LogisticLearner(Learner):
 
     def _objective(self, weights: Array, low: int = 0, high: int = 1) -> BinaryLoss:
         """The losses of sets that are to tell class `high` from class `low`."""
-        xp = self.where.xp
         signs = self._indicator[high, :] - self._indicator[low, :]
-        train, products = self._train, self._products
-        if self._n_classes > 2:
-            rows = xp.nonzero(signs)[0]
-            train, products = train[rows, :], products.of_rows(rows)
-            signs, weights = signs[rows], weights[rows, :]
-        return BinaryLoss(xp, signs[:, None] * train, products, self._penalties, weights)
+        signed = signs[:, None] * self._train
+        return BinaryLoss(self.where.xp, signed, self._products, self._penalties, weights)
 
     def _binary(self, weights: Array, low: int = 0, high: int = 1) -> Array:
         """The coefficients (sets, columns) that tell class `high` from class `low`."""
