@@ -325,20 +325,17 @@ class Comparison:
         notes = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
         return ["method", *map(HEADINGS.__getitem__, TABLE)], rows, notes
 
-    def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
-        """Draw the methods side by side (needs matplotlib).
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the error of each method against the evaluations (needs matplotlib).
 
         Parameters
         ----------
-        kind
-            "fidelity", true and reported; "errors" of all players; or "budgets", the error of all
-            games against the evaluations.
         axes
             Where to draw; by default a new figure.
         """
         from fairshapley.results.plots import plot_comparison
 
-        return plot_comparison(self, kind, axes)
+        return plot_comparison(self, axes)
 
     def __str__(self) -> str:
         audits = zip(self.labels, self.audits.values(), strict=True)

@@ -9,7 +9,10 @@ let r be the smallest ε1 that would make the estimates fair. At ε1 = r no erro
 allows, |e_i| ≤ t_i(r), and then what the certificate allows is no more than t_i(r): its sum is at
 least Σ P(|e_i| > t_i(r)). A certificate that is wrong has an ε1 below r, so that this sum is at
 most δ at r. It falls with r and is δ at one fixed r₀: hence r ≥ r₀, which by the union bound has
-a probability of at most Σ P(|e_i| > t_i(r₀)) = δ.
+a probability of at most Σ P(|e_i| > t_i(r₀)) = δ. So what is allowed must never exceed t_i of the
+smallest true value that the estimate is fair for: of zero, ε2, wherever |φ̂_i| ≤ ε2. With the width
+of an interval in its place, which is (ε2 − ε1|φ̂_i|)/(1 − ε1) there, 54 % of certificates of 60
+players without effect were wrong at δ = 10 %.
 """
 
 from __future__ import annotations
@@ -174,15 +177,13 @@ def fair_tails(
     """How probable it is that each player's error exceeds what fairness allows.
 
     Towards zero an error of (ε1|φ̂| + ε2)/(1 + ε1) is allowed, away from it one of
-    (ε1|φ̂| + ε2)/(1 − ε1). A value within ε2 of zero may lie on the other side, up to
-    (ε2 − ε1|φ̂|)/(1 − ε1); for one farther away the second tail starts at |φ̂| at the latest, as
-    a true value of zero can be missed to both sides.
+    (ε1|φ̂| + ε2)/(1 − ε1). The second tail starts at |φ̂| at the latest, as a true value of zero can
+    be missed to both sides; for the same reason a value within ε2 of zero is allowed ε2.
     """
-    size = np.abs(evidence.values)
+    size = np.maximum(np.abs(evidence.values), epsilon2)
     reach = epsilon1 * size + epsilon2
-    away = reach / (1.0 - epsilon1) if epsilon1 < 1 else np.full_like(reach, np.inf)
-    near = allowed_half_width(evidence.values, epsilon1, epsilon2)
-    away = np.where(size > epsilon2, np.minimum(away, size), away)
+    near = reach / (1.0 + epsilon1)
+    away = np.minimum(reach / (1.0 - epsilon1), size) if epsilon1 < 1 else size
     return exceedance(evidence, near, delta) + exceedance(evidence, away, delta)
 
 

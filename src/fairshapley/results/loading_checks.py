@@ -19,33 +19,6 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9
 
 
-def wrong_parts(result: Result) -> Iterator[str]:
-    """Return fields with a value that their type allows and their meaning forbids, in sentences."""
-    check_xi(result.xi)
-    if result.n_players == 0:
-        yield "values is empty: a result needs at least one player"
-    columns: dict[str, Any] = {
-        name: column
-        for name, column in {**vars(result.evidence), **vars(result.run)}.items()
-        if isinstance(column, np.ndarray) and name != "unseen"
-    }
-    columns |= {"player_names": result.evidence.player_names, "row_counts": result.game.row_counts}
-    for name, column in columns.items():
-        if column is not None and len(column) != result.n_players:
-            yield f"{name} must have one entry per player, as values"
-    method, semivalue = (result.run.configuration.get(name) for name in ("method", "semivalue"))
-    named = method.get("name") if isinstance(method, dict) else None
-    if (result.standard_errors < 0).any():
-        yield "standard_errors must not be negative"
-    if result.run.level_share > 1:
-        yield "level_share is a share: give at most 1"
-    listed = (*result.run.parts, *result.run.scenarios)
-    if any(len(part.values) != result.n_players for part in listed):
-        yield "parts and scenarios must have one value per player"
-    if not isinstance(named, str) or not isinstance(semivalue, str):
-        yield "configuration must have a method with a name, and a semivalue"
-
-
 def contradictions(result: Result) -> Iterator[str]:
     """Return what contradicts what, in sentences; nothing for a result that a run has made.
 
@@ -55,25 +28,49 @@ def contradictions(result: Result) -> Iterator[str]:
     >>> list(contradictions(fs.exact(fs.games.Airport([1.0, 2.0]))))
     []
     """
-    players, values, errors = result.n_players, result.values, result.standard_errors
-    named = [*result.game.identical_players, *(found.players for found in result.game.copies)]
-    named += [(said.player,) for said in result.game.remarks]
-    named += [(split.player,) for split in result.run.splits]
-    nulls = result.run.configuration.get("null_players", 0)
-    if any(not 0 <= player < players for group in named for player in group):
-        yield f"identical_players or copies names a player that is not one of {players}"
-    if not isinstance(nulls, int) or not 0 <= nulls <= players:
+    check_xi(result.xi)
+    yield from _misfits(result)
+    method, semivalue, nulls = (
+        result.run.configuration.get(name) for name in ("method", "semivalue", "null_players")
+    )
+    known = method.get("name") if isinstance(method, dict) else None
+    if not isinstance(known, str) or not isinstance(semivalue, str):
+        yield "configuration must have a method with a name, and a semivalue"
+    if nulls is not None and not (isinstance(nulls, int) and 0 <= nulls <= result.n_players):
         yield f"null_players in the configuration cannot be {nulls!r:.40}"
-    if np.isinf(values).any():
+    if np.isinf(result.values).any():
         yield "values must be finite"
-    if result.complete and np.isnan(values).any():
+    if result.complete and np.isnan(result.values).any():
         yield "values has no number for a player, though the run is complete"
-    if np.isinf(errors).any():
-        yield "standard_errors must be finite"
+    if np.isinf(result.standard_errors).any() or (result.standard_errors < 0).any():
+        yield "standard_errors must be finite, and not negative"
     if not 0 < result.run.level_share <= 1:
         yield "level_share must be above 0, and at most 1"
     if result.exact:
         yield from _exact(result)
+
+
+def _misfits(result: Result) -> Iterator[str]:
+    """Return columns and references that do not fit the number of players."""
+    evidence, game, run, players = result.evidence, result.game, result.run, result.n_players
+    if players == 0:
+        yield "values is empty: a result needs at least one player"
+    columns: dict[str, Any] = {
+        name: column
+        for name, column in {**vars(evidence), **vars(run)}.items()
+        if isinstance(column, np.ndarray) and name != "unseen"
+    }
+    columns |= {"player_names": evidence.player_names, "row_counts": game.row_counts}
+    columns |= {f"the part {part.name}": part.values for part in (*run.parts, *run.scenarios)}
+    for name, column in columns.items():
+        if column is not None and len(column) != players:
+            yield f"{name} must have one entry per player, as values"
+    named = [*game.identical_players, *(found.players for found in game.copies)]
+    named += [(remark.player,) for remark in game.remarks] + [
+        (split.player,) for split in run.splits
+    ]
+    if any(not 0 <= player < players for group in named for player in group):
+        yield f"identical_players or copies names a player that is not one of {players}"
 
 
 def _exact(result: Result) -> Iterator[str]:

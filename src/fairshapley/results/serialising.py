@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fairshapley._basics.files import as_path, content_digest, write_whole
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.results.loading_checks import contradictions, wrong_parts
+from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.origin import InputFile
 from fairshapley.results.records import (
     Checkpoint,
@@ -48,6 +48,7 @@ PARTS: dict[str, type[Any]] = {"evidence": Evidence, "game": GameFacts, "run": R
 
 
 Kind = TypeVar("Kind", bound="Stored")
+Schema: TypeAlias = dict[str, Any]
 
 
 class Stored:
@@ -150,12 +151,9 @@ def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
         raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
     try:
         result = assembled(kind, **{name: _read(known[name][1], data[name]) for name in given})
-        made = cast("Result", result)
-        for contradiction in wrong_parts(made):
-            raise InputError(contradiction)
         if "digest" in data and data["digest"] != digest_of(kind, data):  # `to_dict` writes none
             raise InputError("its digest does not fit: it was changed after it was written")
-        for contradiction in contradictions(made):
+        for contradiction in contradictions(cast("Result", result)):
             raise InputError(contradiction)
     except (InputError, RecursionError, TypeError, ValueError) as error:
         raise _damaged(f" ({error})") from None
@@ -242,7 +240,7 @@ def with_fields(result: Kind, **changed: Any) -> Kind:
 def _read(item: Field[Any], value: Any) -> Any:
     """The value of a field from plain data."""
     try:
-        return checked(str(item.type), value)
+        return kind_of(str(item.type))[0](value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
 
@@ -273,36 +271,47 @@ def plain(value: Any) -> Any:
     return value
 
 
-def checked(kind: str, value: Any) -> Any:
-    """Return a copy of the value of a field; raise an error when it is not of the kind."""
-    kind, _, optional = kind.partition(" | ")
-    if optional and value is None:
-        return None
-    return _reader(kind)(value)
+def kind_of(annotation: str) -> tuple[Callable[[Any], Any], Schema]:
+    """Return what copies plain data of an annotation, or raises an error, and its JSON schema.
 
-
-def _reader(kind: str) -> Callable[[Any], Any]:
-    """Return what reads plain data as a kind: a simple kind, a record, or a tuple of kinds."""
-    if kind in KINDS:
-        return KINDS[kind]
-    if kind in RECORDS:
-        return partial(_record, RECORDS[kind])
-    inner = kind.removeprefix("tuple[").removesuffix("]")
+    Examples
+    --------
+    >>> read, schema = kind_of("int | None")
+    >>> read(3), read(None), schema
+    (3, None, {'anyOf': [{'type': 'integer'}, {'type': 'null'}]})
+    """
+    plain_kind, _, optional = annotation.partition(" | ")
+    if optional:
+        read, schema = kind_of(plain_kind)
+        either = {"anyOf": [schema, {"type": "null"}]}
+        return lambda value: None if value is None else read(value), either
+    if annotation in KINDS:
+        return KINDS[annotation]
+    inner = annotation.removeprefix("tuple[").removesuffix("]")
     if inner.endswith(", ..."):
-        part = _reader(inner.removesuffix(", ..."))
-        return lambda value: tuple(map(part, _items(value)))
-    parts = [_reader(part) for part in inner.split(", ")]
-    return lambda value: tuple(part(item) for part, item in zip(parts, _items(value), strict=True))
+        read, schema = kind_of(inner.removesuffix(", ..."))
+        repeated = {"type": "array", "items": schema}
+        return lambda value: tuple(map(read, _items(value))), repeated
+    record = RECORDS.get(annotation)
+    kinds = inner.split(", ") if record is None else record.__annotations__.values()
+    readers, schemas = zip(
+        *(kind_of(getattr(part, "__forward_arg__", part)) for part in kinds), strict=True
+    )
+    least = len(readers)
+    if record is not None:  # entries with a default may be missing: they are newer than the file
+        least -= len(record._field_defaults)
+        names = record._fields
+        schemas = [part | {"title": name} for part, name in zip(schemas, names, strict=True)]
 
+    def read_parts(value: Any) -> Any:
+        items = _items(value)
+        if not least <= len(items) <= len(readers):
+            raise ValueError(f"give lists of {len(readers)} entries")
+        parts = [read(item) for read, item in zip(readers, items, strict=False)]
+        return tuple(parts) if record is None else record(*parts)
 
-def _record(kind: Any, value: Any) -> Any:
-    """Return a record from the list of its entries."""
-    kinds = [getattr(part, "__forward_arg__", part) for part in kind.__annotations__.values()]
-    readers, items = list(map(_reader, kinds)), _items(value)
-    # Entries with a default may be missing: they are newer than the file.
-    if not len(readers) - len(kind._field_defaults) <= len(items) <= len(readers):
-        raise ValueError(f"give lists of {len(readers)} entries")
-    return kind(*(part(item) for part, item in zip(readers, items, strict=False)))
+    rows = {"type": "array", "prefixItems": list(schemas), "items": False, "minItems": least}
+    return read_parts, rows
 
 
 def _items(value: Any) -> list[Any]:
@@ -355,17 +364,34 @@ def _count(value: Any) -> int:
     return number
 
 
-KINDS: dict[str, Callable[[Any], Any]] = {
-    "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
-    "FloatMatrix": lambda value: _frozen(_matrix(value)),
-    "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
-    "float": lambda value: _at_least_0(value, _number(value), "a number"),
-    "Real": _number,
-    "int": _count,
-    "bool": lambda value: bool(_of_type(bool | np.bool_, "True or False", value)),
-    "str": _text,
-    "dict[str, Any]": _mapping,
-    "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
+NUMBER = {"$ref": "#/$defs/number"}
+INTEGER = {"type": "integer"}
+KINDS: dict[str, tuple[Callable[[Any], Any], Schema]] = {
+    "FloatArray": (
+        lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
+        {"type": "array", "items": NUMBER},
+    ),
+    "FloatMatrix": (
+        lambda value: _frozen(_matrix(value)),
+        {"type": "array", "items": {"type": "array", "items": NUMBER}},
+    ),
+    "IntArray": (
+        lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
+        {"type": "array", "items": INTEGER},
+    ),
+    "float": (lambda value: _at_least_0(value, _number(value), "a number"), NUMBER),
+    "Real": (_number, NUMBER),
+    "int": (_count, INTEGER),
+    "bool": (
+        lambda value: bool(_of_type(bool | np.bool_, "True or False", value)),
+        {"type": "boolean"},
+    ),
+    "str": (_text, {"type": "string"}),
+    "dict[str, Any]": (_mapping, {"type": "object"}),
+    "dict[str, str]": (
+        lambda value: {name: _text(item) for name, item in _mapping(value).items()},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ),
 }
 _KINDS = (Checkpoint, SizeBin, PartValues, Copies, Remark, Split, InputFile)
-RECORDS = {kind.__name__: kind for kind in _KINDS}
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in _KINDS}

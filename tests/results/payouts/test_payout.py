@@ -110,7 +110,7 @@ def test_identical_players_get_the_same_cent_for_the_mean_of_their_values(values
     assert len(set(payout.amounts[:3])) == 1
     np.testing.assert_allclose(payout.values, [2, 2, 2, *values[3:]])
     assert sum(payout.amounts) + payout.rest == pool
-    assert "3 players have an identical one (1 group)" in " ".join(payout.notes)
+    assert "3 players are identical to another (1 group)" in " ".join(payout.notes)
     same = result([2.0, 2.0, 2.0, *values[3:]]).payout(pool)
     assert payout.amounts == same.amounts
 
@@ -296,4 +296,4 @@ def test_other_semivalues_and_partial_results_are_said():
     table = fs.games.TableGame([0, 1, 2, 5])
     assert "banzhaf values do not add up" in " ".join(fs.exact(table, "banzhaf").payout(1).notes)
     partial = result([1.0], complete=False, obstacle="the run did not finish").payout(1)
-    assert "partial result" in " ".join(partial.notes)
+    assert "a run that did not finish" in " ".join(partial.notes)

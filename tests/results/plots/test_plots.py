@@ -29,11 +29,6 @@ def run():
     return fs.estimate(game, "mc", budget=600, seed=0)
 
 
-@pytest.fixture(scope="module")
-def comparison():
-    return fs.compare(fs.games.SumOfUnanimity(12, seed=1), ["mc", "sobol"], budgets=300, repeats=5)
-
-
 def bars(axes):
     """Values and half-widths of an error bar plot."""
     (container,) = axes.containers
@@ -165,30 +160,6 @@ def test_convergence_ends_where_the_run_did(run):
 def test_bad_input_is_refused(run, arguments, words):
     with pytest.raises(fs.InputError, match=words):
         run.plot(**arguments)
-
-
-def test_comparisons(comparison):
-    axes = comparison.plot()
-    true, reported = axes.get_lines()
-    audits = comparison.audits.values()
-    np.testing.assert_allclose(true.get_xdata(), [one.min_true_fidelity for one in audits])
-    np.testing.assert_allclose(reported.get_xdata(), [one.min_reported_fidelity for one in audits])
-    assert labels(axes) == ["mc", "sobol"]
-    errors = comparison.plot("errors")
-    medians = [line.get_xdata()[0] for line in errors.get_lines() if line.get_color() == "#0072B2"]
-    np.testing.assert_allclose(medians, [np.median(np.sqrt(one.mse)) for one in audits])
-    for drawn in (axes, errors):
-        drawn.figure.canvas.draw()
-    with pytest.raises(fs.InputError, match="'errors'"):
-        comparison.plot("speed")
-
-
-def test_a_proven_method_is_drawn_beyond_the_others():
-    both = fs.compare(fs.games.Additive([1.0, 2.0, 3.0]), {"$a": "exact"}, budgets=8, repeats=2)
-    axes = both.plot()
-    assert labels(axes) == [r"\$a"]
-    assert texts(axes) == ["true", "true, infinite", "reported", "reported, infinite"]
-    axes.figure.canvas.draw()
 
 
 @pytest.mark.parametrize(
