@@ -6,6 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
 from fairshapley.market import MERGED, examined, split_players
+from fairshapley.results.serialising import with_fields
+from fairshapley.runs.plan import record_again
 
 
 def game_of(n_players, metric="log_loss", rows=12, seed=0):
@@ -76,6 +78,20 @@ def examined_market():
         for one in ("accuracy", "auc")
     ]
     return games, examined(fs.exact(games[0]), games[0], {"auc": games[1]})
+
+
+def test_a_journal_keeps_what_payments_hang_on(tmp_path):
+    games, found = examined_market()
+    first = fs.estimate(games[0], "mc", budget=30, seed=0, journal=tmp_path / "j.db")
+    added = with_fields(first, splits=found.run.splits, scenarios=found.run.scenarios)
+    with fs.Journal(tmp_path / "j.db") as journal:
+        kept = record_again(journal, added)
+    assert fs.verify(kept, journal=tmp_path / "j.db").holds
+    longer = fs.resume(tmp_path / "j.db", games[0], budget=50)
+    assert longer.evaluations > first.evaluations
+    for result in (longer, fs.resume(tmp_path / "j.db"), fs.resume(tmp_path / "j.db", run=1)):
+        assert result.run.splits == found.run.splits
+        assert result.payout(100).alternatives.keys() == {"auc", MERGED}
 
 
 def test_a_payout_says_what_it_hangs_on(tmp_path):

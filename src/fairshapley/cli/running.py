@@ -49,6 +49,8 @@ from fairshapley.planning import (
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, kind_of_value
+from fairshapley.runs.plan import record_again
+from fairshapley.runs.setup import opened_journal
 from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tables import TabularGame
 
@@ -313,6 +315,9 @@ def value_game(
         if examine is not None and result.complete:
             same = {name: given[name] for name in ("method", "semivalue", "seed", "engine")}
             result = examine(result, **same)
+            if run.journal is not None:
+                with opened_journal(run.journal) as journal:
+                    result = record_again(journal, result)
     finish_run(result, output, wanted=given["until"], labels=labels, title=title)
 
 

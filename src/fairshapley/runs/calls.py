@@ -33,7 +33,7 @@ from fairshapley.runs.allowance import AUTOMATIC_REPEATS
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import OnInterrupt, Run
 from fairshapley.runs.peers import answers_peers
-from fairshapley.runs.plan import Plan, RunGame, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog, record_again
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import (
     JournalOption,
@@ -311,7 +311,13 @@ def resume(
             pairs = (record.result or {}).get("pairs") is not None
             log = RunLog.begin(evaluator.slot, plan, record.seed)
             again = Run(plan, evaluator, log, started)
-            return again.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
+            result = again.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
+        earlier = Result.from_dict(record.result).run if record.result else None
+        if earlier is not None and (earlier.splits or earlier.scenarios):
+            # They say something of the game, whatever the limits of the run.
+            result = with_fields(result, splits=earlier.splits, scenarios=earlier.scenarios)
+            result = result if opened.readonly else record_again(opened, result)
+        return result
 
 
 def _check_options(verify: int | None, on_interrupt: OnInterrupt) -> None:

@@ -207,6 +207,16 @@ class RunLog:
         return with_fields(result, journal_digest=self.journal.digest())
 
 
+def record_again(journal: Journal, result: Result) -> Result:
+    """Record the result of the newest run anew, and return it with the journal's new digest.
+
+    Something was added to it after the run, such as what players would get in two names.
+    """
+    newest, content = journal.runs()[-1], sealed(with_fields(result, journal_digest=None))
+    journal.end_run(newest.id, status=newest.status, evaluations=newest.evaluations, result=content)
+    return with_fields(result, journal_digest=journal.digest())
+
+
 def described(
     player_names: Sequence[str] | None, unit: str, command: str, inputs: Sequence[InputFile]
 ) -> dict[str, Any]:
