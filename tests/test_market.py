@@ -119,7 +119,6 @@ def test_a_payout_says_what_it_hangs_on(tmp_path):
 
 def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are_a_warning():
     from fairshapley.results.records import PartValues, Split
-    from fairshapley.results.serialising import with_fields
 
     result = fs.exact(fs.games.Additive([3.0, 1.0, 0.0]))
     scenario = PartValues("auc", (2.0, 1.0, 1.0), (0.0, 4.0))
