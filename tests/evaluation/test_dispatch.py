@@ -27,9 +27,9 @@ class Chaos(Engine):
     """
 
     def __init__(self, seed=0, workers=3, chunk_size=None, deadly=None, dies=0, hangs=None):
+        super().__init__(chunk_size=chunk_size)
         self.rng = np.random.default_rng(seed)
         self.workers, self.ahead = workers, 2
-        self.chunk_size = chunk_size
         self.deadly = deadly or (lambda masks: False)
         self.hangs = hangs or (lambda masks: False)
         self.dies = dies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import CancelledError, Executor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
+@dataclass(eq=False, repr=False)
 class DaskEngine(PoolEngine):
     """Computes on a Dask cluster (needs distributed).
 
@@ -39,6 +41,8 @@ class DaskEngine(PoolEngine):
     in_flight
         The least that a round holds. Where utilities wait instead of computing, as many as the
         cluster has threads keep all of them busy. It decides which coalitions are drawn.
+    retries, backoff
+        As of `ProcessEngine`.
 
     Examples
     --------
@@ -50,16 +54,12 @@ class DaskEngine(PoolEngine):
 
     sole: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        cluster: Client | str,
-        *,
-        timeout: float | None = None,
-        chunk_size: int | None = None,
-        threads: int = 1,
-        in_flight: int = 1,
-    ) -> None:
-        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=in_flight)
+    cluster: Client | str
+    threads: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        cluster = self.cluster
         with extra("dask", "a Dask engine needs distributed"):
             import distributed
         if not isinstance(cluster, str | distributed.Client):
@@ -73,7 +73,7 @@ class DaskEngine(PoolEngine):
         self._executor: Any = None
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None if isinstance(cluster, str) else cluster
-        self.threads = checks.whole("threads", threads)
+        self.threads = checks.whole("threads", self.threads)
 
     def __repr__(self) -> str:
         return f"DaskEngine({self._address or self._client!r}, timeout={self.timeout})"

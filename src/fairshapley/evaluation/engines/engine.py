@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeAlias
 
@@ -338,7 +338,7 @@ class Engine:
     in_flight: int = 1
     retries: int = RETRIES
     backoff: float = BACKOFF
-    transient: Transient = field(default=staticmethod(is_transient))
+    transient: Transient = is_transient
 
     def __post_init__(self) -> None:
         if self.chunk_size is not None:
@@ -369,6 +369,7 @@ class Engine:
         self.close()
 
 
+@dataclass(eq=False, repr=False)
 class SerialEngine(Engine):
     """Computes in this process.
 
@@ -379,8 +380,8 @@ class SerialEngine(Engine):
         per chunk) and the memory (32 MiB of masks).
     in_flight
         The least that a round holds: 32 gives the bits of "threads:32".
-    **retrying
-        What is done about calls that fail: `retries`, `backoff`, `transient`, see `ThreadEngine`.
+    retries, backoff, transient
+        What is done about calls that fail, see `ThreadEngine`.
 
     Examples
     --------
@@ -390,10 +391,7 @@ class SerialEngine(Engine):
     array([1., 2.])
     """
 
-    def __init__(
-        self, chunk_size: int | None = None, *, in_flight: int = 1, **retrying: Any
-    ) -> None:
-        super().__init__(chunk_size=chunk_size, in_flight=in_flight, **retrying)
+    chunk_size: int | None = None
 
     def __repr__(self) -> str:
         return f"SerialEngine(chunk_size={self.chunk_size})"

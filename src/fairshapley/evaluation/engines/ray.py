@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 T = TypeVar("T")
 
 
+@dataclass(eq=False, repr=False)
 class RayEngine(PoolEngine):
     """Computes on a Ray cluster (needs ray).
 
@@ -42,6 +44,8 @@ class RayEngine(PoolEngine):
     in_flight
         The least that a round holds. Where utilities wait instead of computing, as many as the
         cluster has places keep all of them busy. It decides which coalitions are drawn.
+    retries, backoff
+        As of `ProcessEngine`.
 
     Examples
     --------
@@ -49,27 +53,22 @@ class RayEngine(PoolEngine):
     >>> fs.estimate(fs.games.Airport([1.0, 2.0]), engine="ray")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        address: str | None = None,
-        *,
-        timeout: float | None = None,
-        chunk_size: int | None = None,
-        cpus: float = 1,
-        gpus: float = 0.0,
-        in_flight: int = 1,
-    ) -> None:
-        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=in_flight)
+    address: str | None = None
+    cpus: float = field(default=1, kw_only=True)
+    gpus: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         with extra("ray", "a Ray engine needs ray"):
             import ray
+        address = self.address
         if address is not None and (not isinstance(address, str) or not address):
             raise InputError(
                 f"address must be that of a Ray cluster such as 'ray://host:10001', not {address!r}"
             )
         self._ray: Any = ray
-        self.address = address
-        self.cpus = checks.real("cpus", cpus, above=0)
-        self.gpus = checks.real("gpus", gpus, least=0)
+        self.cpus = checks.real("cpus", self.cpus, above=0)
+        self.gpus = checks.real("gpus", self.gpus, least=0)
         self.threads = max(1, int(self.cpus))
         self._executor: Executor | None = None
         self._ours = False

@@ -11,22 +11,19 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import ByteArray
 from fairshapley.evaluation.engines.engine import (
-    BACKOFF,
-    RETRIES,
     Answer,
     Engine,
     PackedGame,
     Session,
     Ticket,
-    Transient,
     answer_within,
     as_exception,
-    is_transient,
     too_long,
 )
 from fairshapley.games.abilities import is_async
@@ -41,6 +38,7 @@ CALLERS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("loop", 
 """The loop that awaits a run, in which an ``async def`` may have its connections"""
 
 
+@dataclass(eq=False, repr=False)
 class ThreadEngine(Engine):
     """Keeps many calls in flight, for utilities that wait instead of computing.
 
@@ -76,26 +74,18 @@ class ThreadEngine(Engine):
     array([1., 1., 1., 1.])
     """
 
-    def __init__(
-        self,
-        workers: int = WORKERS,
-        *,
-        timeout: float | None = None,
-        per_second: float | None = None,
-        retries: int = RETRIES,
-        backoff: float = BACKOFF,
-        transient: Transient = is_transient,
-        chunk_size: int = 1,
-    ) -> None:
+    workers: int = WORKERS
+    per_second: float | None = field(default=None, kw_only=True)
+    chunk_size: int | None = field(default=1, kw_only=True)
+    in_flight: int = field(default=1, init=False)
+
+    def __post_init__(self) -> None:
         remedy = "give fewer calls at a time"
-        self.workers = checks.whole("workers", workers, most=MOST_WORKERS, remedy=remedy)
-        super().__init__(
-            chunk_size=chunk_size, timeout=timeout, in_flight=self.workers,
-            retries=retries, backoff=backoff, transient=transient,
-        )  # fmt: skip
-        self.interval = 0.0
-        if per_second is not None:
-            self.interval = 1.0 / checks.real("per_second", per_second, above=0)
+        self.workers = checks.whole("workers", self.workers, most=MOST_WORKERS, remedy=remedy)
+        self.in_flight = self.workers
+        if self.per_second is not None:
+            self.per_second = checks.real("per_second", self.per_second, above=0)
+        super().__post_init__()
 
     def __repr__(self) -> str:
         return f"ThreadEngine(workers={self.workers}, timeout={self.timeout})"
@@ -119,6 +109,7 @@ class ThreadSession(Session):
         if self._loop is not None and self._borrowed is None:
             threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
         self._lock, self._next_start = threading.Lock(), 0.0
+        self._interval = 1.0 / engine.per_second if engine.per_second else 0.0
         self._stopped = threading.Event()
         """Set when no call may begin any more"""
 
@@ -139,7 +130,7 @@ class ThreadSession(Session):
         """Return the seconds until this call may begin; calls begin at even distances."""
         with self._lock:
             now = time.monotonic()
-            self._next_start = max(now, self._next_start + self._engine.interval)
+            self._next_start = max(now, self._next_start + self._interval)
             return self._next_start - now
 
     def _call(self, future: Future[Answer], rows: ByteArray) -> None:
