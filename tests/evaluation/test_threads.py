@@ -1,7 +1,6 @@
 """Utilities that wait: many calls at a time, of a service that fails, hangs and limits its rate."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -154,32 +153,6 @@ def test_calls_begin_at_the_rate_that_is_allowed():
     fs.estimate(game(fn, 5), "exact", engine=fs.ThreadEngine(16, per_second=100), verify=0)
     assert len(starts) == 32
     assert max(starts) - min(starts) >= 31 / 100 - 0.02  # no sooner; a busy machine may be later
-
-
-def test_ctrl_c_keeps_what_is_done(tmp_path):
-    asleep, calls = threading.Event(), []
-
-    def fn(coalition):
-        calls.append(coalition)
-        if len(calls) > 12:
-            asleep.set()
-            time.sleep(60)
-        return utility(coalition)
-
-    def press():
-        asleep.wait(60)
-        time.sleep(0.3)  # let the answers arrive
-        os.kill(os.getpid(), signal.SIGINT)
-
-    watcher = threading.Thread(target=press)
-    watcher.start()
-    journal = tmp_path / "j.db"
-    options = {"engine": "threads:4", "journal": journal, "on_interrupt": "return"}
-    result = fs.estimate(game(fn, 6), "exact", **options)
-    watcher.join()
-    assert result.stopped.startswith("interrupted")
-    with fs.Journal(journal) as opened:
-        assert opened.count(1) == 12
 
 
 SERVICE = """
