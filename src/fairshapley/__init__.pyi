@@ -35,7 +35,7 @@ from fairshapley.explanations import explain as explain
 from fairshapley.planning import forecast as forecast
 from fairshapley.results.result import Result as Result
 from fairshapley.runs.calls import estimate as estimate, exact as exact, resume as resume
-from fairshapley.runs.service import estimate_async as estimate_async
+from fairshapley.runs.calls import estimate_async as estimate_async
 from fairshapley.semivalues import (
     Banzhaf as Banzhaf,
     BetaShapley as BetaShapley,

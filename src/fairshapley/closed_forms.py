@@ -22,8 +22,7 @@ from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Task
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import assembled
-from fairshapley.runs.plan import versions
-from fairshapley.runs.setup import JournalOption, evaluating, game_facts
+from fairshapley.runs.plan import JournalOption, evaluating, game_facts, versions
 
 CLOSED_FORM = "computed in closed form: the values are exact"
 WITHOUT_EACH = "the utility without each player was computed: the values are exact"

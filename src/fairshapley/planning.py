@@ -35,9 +35,14 @@ from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.allowance import LEAST_COMPUTED
-from fairshapley.runs.calls import estimate, planned_repeats, resolve_method, run_limits
-from fairshapley.runs.peers import answers_peers
-from fairshapley.runs.setup import LEAST_DEVICE_EXACT, JournalOption, evaluating, game_facts
+from fairshapley.runs.calls import (
+    answers_peers,
+    estimate,
+    planned_repeats,
+    resolve_method,
+    run_limits,
+)
+from fairshapley.runs.plan import LEAST_DEVICE_EXACT, JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget, rungs
 from fairshapley.stopping.planned import PlannedLooks

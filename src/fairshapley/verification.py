@@ -30,8 +30,7 @@ from fairshapley.results.serialising import (
     stored_values,
 )
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import Plan, RunLog, described
-from fairshapley.runs.setup import evaluating
+from fairshapley.runs.plan import Plan, RunLog, described, evaluating
 from fairshapley.stopping import Budget
 
 # Between machines sums are taken in another order, see docs/verify.md.

@@ -22,7 +22,7 @@ from fairshapley import estimators, evaluation, runs
 from fairshapley.evaluation import dispatch
 from fairshapley.evaluation.engines import processes
 from fairshapley.evaluation.journal import Journal
-from fairshapley.runs import setup
+from fairshapley.runs import plan
 from tests.faults.layers import (
     every_line,
     failing_files,
@@ -197,7 +197,7 @@ def test_a_broken_journal_is_found(
     broken: type[Journal], finding: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = Trials(PLAIN, folder, failing_statements("io", after=False))
-    monkeypatch.setattr(setup, "Journal", broken)
+    monkeypatch.setattr(plan, "Journal", broken)
     inserts = [at for at, label in enumerate(trials.labels) if "utility, repl" in label]
     with pytest.raises(AssertionError, match=finding):
         trials.trial(inserts[len(inserts) // 2])

@@ -49,8 +49,7 @@ from fairshapley.planning import (
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, kind_of_value
-from fairshapley.runs.plan import record_again
-from fairshapley.runs.setup import opened_journal
+from fairshapley.runs.plan import opened_journal, record_again
 from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tables import TabularGame
 

@@ -36,7 +36,7 @@ from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate
-from fairshapley.runs.setup import evaluating, game_facts
+from fairshapley.runs.plan import evaluating, game_facts
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Rule
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 from fairshapley._basics import checks
 from fairshapley._basics.text import near_miss
@@ -19,6 +23,7 @@ from fairshapley.estimators.exact import (
     coalitions_needed,
 )
 from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.engines.threads import CALLERS_LOOP
 from fairshapley.evaluation.evaluator import OnError
 from fairshapley.evaluation.interrupts import Event
 from fairshapley.evaluation.journal import Journal, RunRecord
@@ -32,24 +37,59 @@ from fairshapley.results.serialising import with_fields
 from fairshapley.runs.allowance import AUTOMATIC_REPEATS
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import OnInterrupt, Run
-from fairshapley.runs.peers import answers_peers
-from fairshapley.runs.plan import Plan, RunGame, RunLog, record_again
-from fairshapley.runs.progress import ProgressOption
-from fairshapley.runs.setup import (
+from fairshapley.runs.plan import (
     JournalOption,
+    Plan,
+    RunGame,
+    RunLog,
     evaluating,
     game_facts,
     opened_journal,
+    record_again,
     staying_on_device,
 )
+from fairshapley.runs.progress import ProgressOption
 from fairshapley.semivalues import Semivalue, Shapley, parse_semivalue
 from fairshapley.stopping import Budget, Rule, parse_budget
 from fairshapley.unions import MOST_LISTED, OwenValue
+
+Arguments = ParamSpec("Arguments")
+T = TypeVar("T")
+
+# Our arguments, and their names in shap, shapiq, pyDVL, llmSHAP, ContextCite and scikit-learn.
+OURS = {
+    "seed": "random_state rng",
+    "budget": "nsamples n_samples num_samples max_evals n_evals npermutations max_iter",
+    "players": "n_players n player_names features sources",
+    "method": "approximator algorithm sampler mode strategy",
+    "game": "f fn func function utility value_function model",
+    "semivalue": "index kind",
+    "engine": "n_jobs num_workers batch_size",
+    "until": "stop is_done tolerance",
+    "progress": "callback verbose show_progress",
+}
+_OURS_OF = {theirs: ours for ours, names in OURS.items() for theirs in names.split()}
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
 # What a continued run takes from its journal, whatever the game says of itself now.
 RECORDED_FACTS = ("identical_players", "same_seed", "prices")
+
+
+def answers_peers(function: Callable[Arguments, T]) -> Callable[Arguments, T]:
+    """Make a function answer an argument that it does not have with the one to give instead."""
+    known = list(signature(function).parameters)
+
+    @wraps(function)
+    def checked(*given: Arguments.args, **named: Arguments.kwargs) -> T:
+        for name in named:
+            if name not in known:
+                ours = _OURS_OF.get(name)
+                hint = near_miss(name, known) if ours is None else f": use {ours!r}"
+                raise InputError(f"{function.__name__} has no argument {name!r}{hint}")
+        return function(*given, **named)
+
+    return checked
 
 
 @answers_peers
@@ -208,6 +248,42 @@ def estimate(
         ) as evaluator:
             run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
             return run.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
+
+
+async def estimate_async(
+    game: GameOption, method: str | Estimator[Any, Any] = "auto", **options: Any
+) -> Result:
+    """Await what `estimate` returns; the event loop goes on meanwhile.
+
+    The run has a thread of its own. An ``async def`` is awaited in the caller's event loop, where
+    its connections are; a plain function and `progress` are called in the thread. When the task is
+    cancelled, the run ends, and with a journal it can be continued.
+
+    Parameters
+    ----------
+    game, method, **options
+        As in `estimate`.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> async def turnover(chosen):
+    ...     return 3.0 * ("tea" in chosen) + 5.0 * ("cups" in chosen)
+    >>> async def service():
+    ...     return await fs.estimate_async(turnover, players=["tea", "cups"])
+    >>> asyncio.run(service())["tea"]
+    3.0
+    """
+    cancel = options.setdefault("cancel", threading.Event())
+    context, loop = copy_context(), asyncio.get_running_loop()
+    context.run(CALLERS_LOOP.set, loop)
+    run = loop.run_in_executor(None, partial(context.run, estimate, game, method, **options))
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        cancel.set()
+        await asyncio.wait([run])
+        raise
 
 
 @answers_peers

@@ -17,7 +17,7 @@ from fairshapley.randomness import side_generator
 from fairshapley.results.records import PartValues, Remark
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
-from fairshapley.runs.setup import JournalOption
+from fairshapley.runs.plan import JournalOption
 from fairshapley.stopping import Budget
 
 
