@@ -164,7 +164,8 @@ def test_failures_name_the_coalition():
 
 def test_a_round_on_the_device_ends_at_the_deadline():
     played = game()
-    there = Evaluator(played, 70, on_device=device_form(played))
+    there = Evaluator(played, 70)
+    there.on_device = device_form(played)
     law = SizeLaw(70).near(np.full(69, 1 / 69))
     draw = DeviceUnits.draw(round_generator(0, 0), 50, law, "cpu", paired=False)
     with pytest.raises(OutOfTimeError):

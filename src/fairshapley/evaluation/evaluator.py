@@ -126,8 +126,6 @@ class Evaluator:
         The memory for utilities already known.
     replicates
         Whether to ask the game, where it can tell, for utilities without groups of test rows too.
-    on_device
-        The game's form on a device, for draws that stay there.
     noise
         The draws of a game whose utility is random; nothing is remembered then.
     value_range
@@ -146,7 +144,6 @@ class Evaluator:
         n_active: int | None = None,
         cache_bytes: int = CACHE_BYTES,
         replicates: bool = False,
-        on_device: DeviceGame | None = None,
         noise: Noise | None = None,
         value_range: tuple[float, float] | None = None,
     ) -> None:
@@ -167,7 +164,8 @@ class Evaluator:
             self.replicates = Replicates(self.n_active, game.n_replicates)
         self.tally = Tally()
         self._range = None if value_range is None else checks.with_slack(value_range)
-        self._on_device = on_device
+        self.on_device: DeviceGame | None = None
+        """The game's form on a device, for draws that stay there"""
         self._dispatcher: Dispatcher | None = None
         self._looked_up: tuple[Draw, Part] | None = None
         """What the pricing of a draw has found, for its evaluation"""
@@ -228,7 +226,7 @@ class Evaluator:
             evaluations = math.inf  # all coalitions together do not exceed the budget
         if not priced and count <= evaluations:
             return count
-        if not priced and (whole or self._on_device is not None or not self._remembers(draw)):
+        if not priced and (whole or self.on_device is not None or not self._remembers(draw)):
             return int(evaluations)
         spent, paid, start = 0, 0.0, 0
         for part in self._parts(draw):
@@ -303,7 +301,7 @@ class Evaluator:
         self, draw: Draw, deadline: float = math.inf, after_chunk: Callable[[], None] | None = None
     ) -> Answers:
         """Evaluate one round: the utilities of all coalitions of a draw, and their sizes."""
-        if self._on_device is not None and isinstance(draw, DeviceDraw):
+        if self.on_device is not None and isinstance(draw, DeviceDraw):
 
             def between() -> None:
                 if time.monotonic() > deadline:
@@ -311,7 +309,7 @@ class Evaluator:
                 if after_chunk is not None:
                     after_chunk()
 
-            values, largest = evaluate_on_device(self._on_device, draw, self.guard, between)
+            values, largest = evaluate_on_device(self.on_device, draw, self.guard, between)
             self.tally.largest = max(self.tally.largest, largest)
             self.tally.evaluations += len(values)
             self.tally.computed += len(values)
@@ -469,7 +467,7 @@ class Evaluator:
 
     @contextmanager
     def _stopping(self, dispatcher: Dispatcher) -> Iterator[None]:
-        """Where a round stops in the middle, keep what is answered and pay what was begun."""
+        """Keep what is answered, and pay what was begun, where a round stops in its middle."""
         try:
             yield
         except BaseException as error:

@@ -22,7 +22,7 @@ from fairshapley.estimators.exact import (
     check_enumerable,
     coalitions_needed,
 )
-from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.engines import EngineOption
 from fairshapley.evaluation.engines.threads import CALLERS_LOOP
 from fairshapley.evaluation.evaluator import OnError
 from fairshapley.evaluation.interrupts import Event
@@ -46,7 +46,6 @@ from fairshapley.runs.plan import (
     game_facts,
     opened_journal,
     record_again,
-    staying_on_device,
 )
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.semivalues import Semivalue, Shapley, parse_semivalue
@@ -220,34 +219,26 @@ def estimate(
     if isinstance(kind, OwenValue):
         facts = replace(facts, identical_players=kind.alike(facts.identical_players))
         notes = (*notes, kind.described())
-    with opened_engine(engine, game) as opened:
-        plan = Plan(
-            game=facts,
-            estimator=resolve_method(
-                method, facts.n_active, limits, until, on_error, random=facts.random, semivalue=kind
-            ),
-            semivalue=kind,
-            xi=check_xi(xi),
-            budget=limits,
-            until=until,
-            on_error=on_error,
-            repeats=0 if on_error == "skip" else planned_repeats(game, verify, journal),
-            notes=notes,
-            in_flight=getattr(opened, "in_flight", 1),
-        )
-        _check_certifiable(plan)
-        plan, device_form = staying_on_device(game, plan, engine=opened, journal=journal)
-        with evaluating(
-            game,
-            facts,
-            engine=opened,
-            journal=journal,
-            on_error=on_error,
-            on_device=device_form,
-            cancel=cancel,
-        ) as evaluator:
-            run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
-            return run.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
+    plan = Plan(
+        game=facts,
+        estimator=resolve_method(
+            method, facts.n_active, limits, until, on_error, random=facts.random, semivalue=kind
+        ),
+        semivalue=kind,
+        xi=check_xi(xi),
+        budget=limits,
+        until=until,
+        on_error=on_error,
+        repeats=0 if on_error == "skip" else planned_repeats(game, verify, journal),
+        notes=notes,
+    )
+    _check_certifiable(plan)
+    with evaluating(
+        game, facts, engine=engine, journal=journal, on_error=on_error, cancel=cancel
+    ) as evaluator:
+        plan = plan.evaluated_by(evaluator)
+        run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
+        return run.execute(progress, verify=verify, on_interrupt=on_interrupt, pairs=pairs)
 
 
 async def estimate_async(
@@ -499,15 +490,11 @@ def run_limits(
     exact_one = method == "exact" or isinstance(method, Exact)
     if budget is not None or until is not None or exact_one:
         return budget, ()
-    evaluations = default_evaluations(n_players)
+    # All coalitions of ten players are hardly more.
+    evaluations = max(DEFAULT_EVALUATIONS_PER_PLAYER * n_players, 1 << min(n_players, 10))
     each = f"{evaluations / n_players:.0f} per player"
     note = f"no budget was given: {evaluations:,} evaluations, {each}, were allowed"
     return Budget(evaluations=evaluations), (note,)
-
-
-def default_evaluations(n_players: int) -> int:
-    """What a run may take when nobody says: all coalitions of ten players are hardly more."""
-    return max(DEFAULT_EVALUATIONS_PER_PLAYER * n_players, 1 << min(n_players, 10))
 
 
 def resolve_method(

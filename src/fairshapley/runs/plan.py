@@ -15,7 +15,7 @@ from fairshapley import __version__
 from fairshapley.errors import FairShapleyError, FingerprintError, JournalError
 from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.estimators.exact import Exact
-from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
+from fairshapley.evaluation.engines import EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import Event, InterruptGuard
 from fairshapley.evaluation.journal import Journal, RunRecord, RunStatus
@@ -23,7 +23,7 @@ from fairshapley.evaluation.noise import Noise
 from fairshapley.evaluation.on_device import EXACT_NOTE, NOTE
 from fairshapley.evaluation.prices import Prices
 from fairshapley.games import abilities
-from fairshapley.games.abilities import DeviceGame, device_form, is_random
+from fairshapley.games.abilities import device_form, is_random
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game, check_names
 from fairshapley.randomness import root_seed
@@ -119,6 +119,33 @@ class Plan:
         """The union of each player, for Owen values."""
         return list(self.semivalue.unions) if isinstance(self.semivalue, OwenValue) else None
 
+    def evaluated_by(self, evaluator: Evaluator) -> Plan:
+        """Return the plan for an evaluator, which computes on the game's device where it can.
+
+        Utilities that are to be journalled, skipped or sent to workers go over the host, and so do
+        those of methods without a form of their own, few players and small budgets.
+        """
+        plan = replace(self, in_flight=evaluator.engine.in_flight)
+        facts, least = self.game, self.estimator.min_device_budget
+        exact = isinstance(self.estimator, Exact)
+        limit = None if self.budget is None else self.budget.evaluations
+        if (
+            least is None
+            or (limit is not None and limit < least)
+            or facts.n_players < (LEAST_DEVICE_EXACT if exact else LEAST_DEVICE_PLAYERS)
+            or facts.n_nulls
+            or facts.random
+            or self.unions
+            or evaluator.slot is not None
+            or self.on_error == "skip"
+            or not isinstance(evaluator.engine, SerialEngine)
+            or (form := device_form(evaluator.game)) is None
+        ):
+            return plan
+        evaluator.on_device = form
+        note = (EXACT_NOTE if exact else NOTE).format(device=form.device)
+        return replace(plan, device=form.device, notes=(*self.notes, note))
+
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
         game = self.game
@@ -140,14 +167,13 @@ class Plan:
 
     def limits(self) -> dict[str, Any]:
         """How far the run goes and what it does with failures, as plain data."""
+        budget = None
+        if self.budget is not None:
+            later = ("cost", "rungs")  # journals of earlier versions do not have them
+            fields = asdict(self.budget).items()
+            budget = {name: limit for name, limit in fields if limit or name not in later}
         return {
-            # Without what older journals do not have.
-            "budget": self.budget
-            and {
-                name: limit
-                for name, limit in asdict(self.budget).items()
-                if limit or name not in ("cost", "rungs")
-            },
+            "budget": budget,
             "until": self.until.configuration() if self.until is not None else None,
             "on_error": self.on_error,
         }
@@ -277,7 +303,6 @@ def evaluating(
     engine: EngineOption = None,
     journal: JournalOption = None,
     on_error: OnError = "raise",
-    on_device: DeviceGame | None = None,
     cancel: Event | None = None,
 ) -> Iterator[Evaluator]:
     """An evaluator of the game, with its journal and engine; what it opened is closed afterwards.
@@ -286,6 +311,7 @@ def evaluating(
     """
     with ExitStack() as stack:
         guard = stack.enter_context(InterruptGuard(cancel))
+        computing = stack.enter_context(opened_engine(engine, game))
         slot = None
         if journal is not None and facts.fingerprint is not None:
             opened = stack.enter_context(opened_journal(journal, readonly=game is None))
@@ -296,47 +322,17 @@ def evaluating(
         evaluator = Evaluator(
             game,
             facts.n_players,
-            engine=stack.enter_context(opened_engine(engine, game)),
+            engine=computing,
             slot=slot,
             on_error=on_error,
             guard=guard,
             n_active=facts.n_active,
             replicates=True,
-            on_device=on_device,
             noise=noise,
             value_range=facts.value_range,
         )
         stack.callback(evaluator.close)
         yield evaluator
-
-
-def staying_on_device(
-    game: Game, plan: Plan, *, engine: Engine, journal: JournalOption
-) -> tuple[Plan, DeviceGame | None]:
-    """The plan, and the game's form on its device, where the whole run can stay there.
-
-    Utilities that are to be journalled, skipped or sent to workers go over the host, and so do
-    those of methods without a form of their own, few players and small budgets.
-    """
-    facts, least = plan.game, plan.estimator.min_device_budget
-    exact = isinstance(plan.estimator, Exact)
-    limit = None if plan.budget is None else plan.budget.evaluations
-    if (
-        least is None
-        or (limit is not None and limit < least)
-        or facts.n_players < (LEAST_DEVICE_EXACT if exact else LEAST_DEVICE_PLAYERS)
-        or facts.n_nulls
-        or facts.random
-        or plan.unions
-        or journal is not None
-        or plan.on_error == "skip"
-        or not isinstance(engine, SerialEngine)
-        or (form := device_form(game)) is None
-    ):
-        return plan, None
-    note = (EXACT_NOTE if exact else NOTE).format(device=form.device)
-    notes = (*plan.notes, note)
-    return replace(plan, device=form.device, notes=notes), form
 
 
 def record_again(journal: Journal, result: Result) -> Result:
