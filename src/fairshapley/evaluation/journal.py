@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,6 @@ RunStatus = Literal["running", "finished", "interrupted", "failed"]
 APPLICATION_ID = 0x4653484A  # "FSHJ": fairshapley journal
 SCHEMA_VERSION = 4
 CACHE_KIB = 32_768  # rows are kept in order: with the default of 2 MB each would read a page
-CHECKED_BYTES = 64 << 20  # quick_check takes 0.12 s per 10⁶ rows (32 MB): a larger file is not read
 
 # What SQLite's primary result codes mean for a journal, and what to do about each.
 DAMAGED = "is damaged, cut short or overwritten ({}): restore a copy of it, or give another file"
@@ -133,6 +132,9 @@ class Journal:
     ...     journal.lookup(game, [bytes([0b111]), bytes([0b001])])
     {b'\x07': 1.0}
     """
+
+    # A check takes 0.12 s per 10⁶ rows (32 MB): a larger file is not read.
+    _checked_bytes: ClassVar[int] = 64 << 20
 
     def __init__(
         self,
@@ -260,7 +262,7 @@ class Journal:
             finding = f"{size} bytes are left"
         elif size < expected and not self.has_log():
             finding = f"{size} of {expected} bytes are left"
-        elif expected <= CHECKED_BYTES:
+        elif expected <= self._checked_bytes:
             finding = str(self._scalar("PRAGMA quick_check(1)"))
         if finding != "ok":
             raise self._damaged(finding)

@@ -41,7 +41,7 @@ def test_damage_in_a_file_too_large_to_check_is_found_when_read(tmp_path, monkey
         file.seek(8 * 4096)
         file.write(b"\xff" * (path.stat().st_size - 8 * 4096))
     refuses(path, "damaged")
-    monkeypatch.setattr(journal_file, "CHECKED_BYTES", 0)
+    monkeypatch.setattr(Journal, "_checked_bytes", 0)
     with Journal(path) as journal:
         game = journal.open_game("a", 100)
         with pytest.raises(JournalError, match="damaged"):
