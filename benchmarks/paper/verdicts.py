@@ -45,7 +45,8 @@ READINGS: dict[Reading, str] = {
 }
 
 RULE = (
-    "**The rule.** z = (ours − published) / √(our standard error² + the published one²). A number "
+    "**The rule.** z = (ours − published) / √(our standard error² + the published one² + d²/12), "
+    "where d is the last digit that was printed. A number "
     f"*agrees* ({MARKS['agrees']}) when z is at most ±{AGREES:g} and our error is small enough to "
     f"have seen a factor of {FACTOR:g}: at most {SEEN:.0%} of the published number. It is "
     f"*undecided* ({MARKS['undecided']}) when z is at most ±{AGREES:g} and our error is larger. It "
@@ -99,10 +100,9 @@ class Cell:
     @property
     def z(self) -> float:
         """The difference in standard errors; an error that is not given counts as 0."""
-        errors = [
-            0.0 if math.isnan(one.error) else one.error for one in (self.ours, self.published)
-        ]
-        difference, error = self.ours.value - self.published.value, math.hypot(*errors)
+        errors = [one.error for one in (self.ours, self.published) if not math.isnan(one.error)]
+        error = math.hypot(*errors, self.published.rounding)
+        difference = self.ours.value - self.published.value
         if error == 0:
             return 0.0 if difference == 0 else math.copysign(math.inf, difference)
         return difference / error

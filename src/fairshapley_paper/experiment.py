@@ -182,7 +182,9 @@ class Measure:
     each: Callable[[Outcome, Ground], float | Points] | None = None
     """For the outcome of every trial …"""
     together: Callable[[Sequence[Outcome], Ground], float | Points] | None = None
-    """… or for those of all trials of a method"""
+    """… or for those of all trials of a method …"""
+    whole: Callable[[Trial, Ground], float] | None = None
+    """… or for every trial with all that it recorded"""
     path: bool = False
     """Whether it is a curve of the number at every look of a trial"""
     accountings: tuple[Accounting, ...] = ACCOUNTINGS

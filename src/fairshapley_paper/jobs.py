@@ -8,7 +8,7 @@ through a gate of their own; the honest ones are runs like any other.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +30,7 @@ from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Scenario, ScenarioGame, Setting, Setup, Trial
 from fairshapley_paper.methods import METHODS
 from fairshapley_paper.own import add_method
-from fairshapley_paper.program import run_form
+from fairshapley_paper.program import Form, run_form, together
 
 
 class RememberingGame:
@@ -163,6 +163,7 @@ def _gate(draw: Draw, *, run: Run, marginals: int, requests: int) -> str | None:
 MOST_PLAYERS = 20
 TRUTH = "truth"
 """What stands in the place of a method in a job that finds true values"""
+PUBLISHED_TRIALS = 5
 # Seeds of trials count up from a multiple of this, those of truths from another stretch.
 SEED_STRIDE = 1_000_000
 
@@ -225,8 +226,28 @@ def do(job: Job) -> Trial:
     played, memo = built(job)
     if job.method == TRUTH:
         return _truth_part(job, played)
+    form = METHODS[job.method].form
+    if form is not None and "rounds" in played.facts:
+        return _federation_trial(job, form, played.facts["rounds"], played.facts["spans"])
     semivalue = parse_semivalue(job.scenario.semivalue)
     return run_trial(memo, job.method, semivalue, job.setting, seed=job.seed, xi=job.xi)
+
+
+def _federation_trial(job: Job, form: Form, rounds: Sequence[Game], spans: Sequence[int]) -> Trial:
+    """Run a form of the program on every round of a federation, and put the rounds together.
+
+    Its seed is the number of the trial, set anew in every round, so that all rounds have the same
+    draws. The seed 0, of the first of five trials, counts as none: its rounds differ.
+    """
+    started = time.process_time()
+    permutations = job.setting.permutations(greedy=METHODS[job.method].greedy)
+    rng, path = side_generator(job.seed, "paper program"), []
+    for game in rounds:
+        if job.number % PUBLISHED_TRIALS:
+            rng = side_generator(job.seed, "paper program")
+        path.append(run_form(form, game, permutations, job.setting.marginals, job.xi, rng))
+    whole = together(path, spans, job.xi)
+    return Trial(job.method, (*path, whole), whole, time.process_time() - started)
 
 
 def _truth_part(job: Job, played: ScenarioGame) -> Trial:

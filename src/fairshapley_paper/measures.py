@@ -16,7 +16,7 @@ from fairshapley.comparison.measures import ape, inversion_error, inversions, ma
 from fairshapley.errors import InputError
 from fairshapley.fairness.guarantees import fidelity
 from fairshapley_paper import metrics
-from fairshapley_paper.experiment import Ground, Measure, Outcome, Points
+from fairshapley_paper.experiment import Ground, Measure, Outcome, Points, Trial
 
 # The constant in the published percentage errors, for true values of 0.
 APE_OFFSET = 1e-5
@@ -199,6 +199,21 @@ NL_NSW = Measure(
     "lower",
     each=_or_nan(lambda outcome, ground: nl_nsw(reported(outcome, ground.xi))),
 )
+
+
+def _rounds_nl_nsw(trial: Trial, ground: Ground) -> float:
+    """Return NL NSW of the rounds of a federation, as the published tables have it.
+
+    The score of a round is the mean of its agents' scores. Where the T scores were standardised to
+    the sum n, not T, NL NSW is larger by T·log(T/n).
+    """
+    facts = ground.played.facts
+    scores = np.array([reported(outcome, ground.xi).mean() for outcome in trial.path[:-1]])
+    shares = facts["standardised"] * scores / (facts["spans"] @ scores)
+    return -float(facts["spans"] @ np.log(shares))
+
+
+ROUNDS_NL_NSW = Measure("nl_nsw", "NL NSW, of the rounds", "lower", whole=_rounds_nl_nsw)
 TRUE_NL_NSW = Measure(
     "true_nl_nsw",
     "NL NSW, audited",
@@ -207,12 +222,12 @@ TRUE_NL_NSW = Measure(
 )
 
 
-def table_measures(*, relative: bool) -> tuple[Measure, ...]:
-    """The columns of the tables of P2–P4, and the fidelity beside them.
+def table_measures(*, relative: bool, rounds: bool = False) -> tuple[Measure, ...]:
+    """Return the columns of the tables of P2–P4, and the fidelity beside them.
 
     Values are divided by their mean, the one unit in which the tables of all games compare; the
     text names none. With `relative`, as in the program, each term of ε_inv is divided by the larger
-    of its two values.
+    of its two values; with `rounds`, as in its federations, NL NSW compares rounds, not agents.
     """
     return (
         _error("mape", "MAPE", mape),
@@ -221,7 +236,7 @@ def table_measures(*, relative: bool) -> tuple[Measure, ...]:
         _error(
             "eps_inv", "ε_inv", metrics.relative_inversion_error if relative else inversion_error
         ),
-        NL_NSW,
+        ROUNDS_NL_NSW if rounds else NL_NSW,
         MIN_FIDELITY,
         TRUE_MIN_FIDELITY,
         TRUE_MIN_ABOVE,

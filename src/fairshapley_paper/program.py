@@ -17,7 +17,7 @@ contributions, one weight each. A score is (|mean| + ξ)²/(variance/(m − 1) +
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TypeAlias
@@ -161,6 +161,26 @@ def run_form(
     together = Contributions.of_rows(start.walks).with_more(form(start))
     values, variances, counts = together.means()
     return Outcome(values, variances, utilities.asked, int(counts.sum()))
+
+
+def together(rounds: Sequence[Outcome], spans: Sequence[int], xi: float) -> Outcome:
+    """Return the mean values and the mean scores of the rounds of a federation.
+
+    The values of each round are divided by their mean, as in the program. The counts are a round's.
+
+    Parameters
+    ----------
+    rounds
+        The outcome of each valued round.
+    spans
+        How many rounds each of them stands for.
+    xi
+        The ξ of the scores.
+    """
+    values = np.average([one.values / one.values.mean() for one in rounds], axis=0, weights=spans)
+    scores = [(np.abs(one.values) + xi) ** 2 / one.variances for one in rounds]
+    variances = (np.abs(values) + xi) ** 2 / np.average(scores, axis=0, weights=spans)
+    return Outcome(values, variances, rounds[0].evaluations, rounds[0].marginals)
 
 
 def monte_carlo(start: Started) -> Contributions:

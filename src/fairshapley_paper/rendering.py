@@ -28,7 +28,9 @@ def write(report: Report) -> tuple[Path, ...]:
     lines.writerow(COLUMNS)
     for number in report.numbers:
         found = known.get((number.scenario, number.method, number.measure, number.x))
-        beside = astuple(found) if found and number.accounting == "paper" else (None, None)
+        beside = (
+            (found.value, found.error) if found and number.accounting == "paper" else (None, None)
+        )
         lines.writerow([_text(cell) for cell in (*astuple(number), *beside)])
     write_whole(table, stream.getvalue().encode())
     pictures = draw(report)

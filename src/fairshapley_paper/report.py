@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,8 @@ def measured(
         if accounting == "honest" and METHODS[trials[0].method].form is not None:
             continue
         by_x: dict[float | None, tuple[float, float]] = {}
+        if measure.whole is not None:
+            by_x[None] = _mean_and_error(np.array([measure.whole(one, ground) for one in trials]))
         for place, outcomes in _stages(measure, trials, accounting).items():
             by_x |= _measured_at(place, measure, outcomes, ground)
         for x, (value, error) in by_x.items():
@@ -172,6 +175,8 @@ class Valued:
     value: float
     error: float
     """NaN where there is none"""
+    rounding: float = field(default=0.0, repr=False, compare=False)
+    """The standard error of a number that was rounded to its last printed digit"""
 
 
 Key = tuple[str, str, str, float | None]
@@ -197,7 +202,8 @@ def published_numbers(experiment: str) -> dict[Key, Valued]:
         x = float(row["x"]) if row["x"] else None
         error = float(row["error"]) if row["error"] else math.nan
         key = (row["scenario"], row["method"], row["measure"], x)
-        numbers[key] = Valued(float(row["value"]), error)
+        digit = 10.0 ** int(Decimal(row["value"]).as_tuple().exponent)
+        numbers[key] = Valued(float(row["value"]), error, digit / math.sqrt(12))
     return numbers
 
 

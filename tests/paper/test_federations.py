@@ -1,6 +1,7 @@
 """P3, federated: configurations, tables on disk, and a small federation from end to end."""
 
 import dataclasses
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,15 @@ from benchmarks.paper.federations import FEDERATIONS, federation_of, find_table,
 import fairshapley as fs
 import fairshapley_paper as paper
 from fairshapley.errors import InputError
-from fairshapley_paper.experiment import Setup
-from fairshapley_paper.federated.data import normalised_mean
+from fairshapley_paper.experiment import Ground, Outcome, ScenarioGame, Setting, Setup, Trial
+from fairshapley_paper.jobs import Job, do
 from fairshapley_paper.report import published_numbers
 from fairshapley_paper.scenarios import federations
 from tests.data_folder import needs
 from tests.paper.small import tiny
 
 TINY = federation_of("mnist-iid", "tiny")
+ROUND = fs.games.SumOfUnanimity(5, seed=1)
 
 
 def made_up(federation=TINY, tested=50):
@@ -42,10 +44,13 @@ def test_the_values_are_those_of_the_rounds_normalised_and_averaged(name):
     for correct in table.correct:
         accuracies = correct / table.tested
         accuracies[0] = 0.0
-        by_round.append(fs.exact(fs.games.TableGame(accuracies)).values)
+        values = fs.exact(fs.games.TableGame(accuracies)).values
+        by_round.append(values / values.sum())
     played = federations.federation(Setup("full", 0), name)
     values = fs.exact(played.game).values
-    assert np.allclose(values, normalised_mean(by_round), rtol=0, atol=1e-12)
+    spans = np.diff(table.rounds + 1, prepend=0)
+    np.testing.assert_allclose(values, spans @ by_round / spans.sum(), rtol=0, atol=1e-12)
+    assert (spans[:-1] == played.facts["spans"][:-1]).all()
     assert played.game.values[0] == 0
     assert played.game.values[-1] == 1
     assert any("data sha256" in note for note in played.notes)
@@ -125,19 +130,36 @@ def test_estimators_run_on_a_table_alone(tmp_path, monkeypatch):
     assert 0 < report.value("movie_reviews", "mc", "mape") < 2
 
 
-def test_whoever_comes_first_has_all_where_models_are_equal(tmp_path):
-    game = federations.equal_models(Setup("tiny", 0), 5).game
-    assert np.allclose(fs.exact(game).values, 0.2)
-    assert game.values[0] == 0
-    report = tiny("federations", tmp_path, ["mc", "stratified"], "equal-5", trials=6)
-    # Strata but the first, which is exact, hold zeros alone: what is left is the bootstrap's error.
-    error = report.value("equal-5", "mc", "mse")
-    assert report.value("equal-5", "stratified", "mse") < error
-
-
 def test_two_tables_of_the_paper_are_copies():
     numbers = published_numbers("federations")
     assert len(numbers) == 8 * 9 * 5
     for (scenario, *rest), value in numbers.items():
         if scenario == "cifar10-powerlaw":
             assert numbers["cifar10-classimbalance", *rest] == value
+
+
+def test_nl_nsw_of_the_rounds_has_the_constant_that_the_paper_prints():
+    """T·log(T/n) where the scores of T rounds add up to n: 107.5, 230.3 and 737.8."""
+    numbers = published_numbers("federations")
+    measure = next(one for one in paper.EXPERIMENTS["federations-code"].measures if one.whole)
+    outcome = Outcome(np.ones(2), np.ones(2), 0, None)
+    for name in FEDERATIONS:
+        played = federations.federation(Setup("full", 0), name)
+        equal = Trial("mc", (outcome,) * (len(played.facts["rounds"]) + 1), outcome, 0.0)
+        constant = measure.whole(equal, Ground(played, np.ones(2), 1e-3))
+        published = numbers[name, "mc", "nl_nsw", None].value
+        assert constant - 0.5 <= published <= constant + 1.7
+        assert (constant > 100) == (name not in federations.WELL_STANDARDISED)
+
+
+def test_rounds_have_the_same_draws_but_in_the_first_of_five_trials(tmp_path):
+    """Values differ between equal rounds in trial 0 alone."""
+    scenario = replace(
+        paper.EXPERIMENTS["federations-code"].scenarios[0],
+        build=lambda _setup: ScenarioGame(ROUND, {"rounds": [ROUND, ROUND], "spans": [1, 1]}),
+    )
+    setting = Setting(trials=6, marginals=200, bootstrap=5)
+    for number in range(6):
+        job = Job("", scenario, Setup("tiny", 0), setting, 1e-3, "mc-program", number)
+        first, second, _ = do(job).path
+        assert np.array_equal(first.values, second.values) == (number % 5 > 0)

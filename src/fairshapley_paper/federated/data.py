@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
@@ -141,7 +140,8 @@ def split(
         ones from 1 to all, rounded; a single agent holds all. One that has fewer rows than
         classes holds as many of the first classes as it has rows.
     rows_per_agent
-        The rows of an agent, for "powerlaw" of the average agent. By default all rows are used.
+        The rows of an agent, for "powerlaw" of the average agent. By default all rows are used,
+        but "classimbalance" needs it.
     seed
         Fixes which rows an agent gets.
 
@@ -166,10 +166,11 @@ def split(
     agents = checks.whole("n_agents", n_agents)
     if agents > y.size:
         raise InputError(f"{y.size} rows are not enough for {agents} agents: take fewer agents")
-    rows = None if rows_per_agent is None else checks.whole("rows_per_agent", rows_per_agent)
     generator = side_generator(root_seed(seed), f"federated split {kind}")
     if kind == "classimbalance":
-        return _by_class(y, agents, rows, generator)
+        each = checks.whole("rows_per_agent", rows_per_agent)
+        return _by_class(y, agents, each, generator)
+    rows = None if rows_per_agent is None else checks.whole("rows_per_agent", rows_per_agent)
     if rows is not None and rows * agents > y.size:
         raise InputError(
             f"{agents} agents with {rows} rows each need {rows * agents} of {y.size} rows: "
@@ -209,26 +210,22 @@ def powerlaw_sizes(n_agents: int, total: int) -> IntArray:
 
 
 def _by_class(
-    y: NDArray[np.generic], n_agents: int, rows: int | None, generator: np.random.Generator
+    y: NDArray[np.generic], n_agents: int, rows: int, generator: np.random.Generator
 ) -> list[IntArray]:
     """Agent k holds the first k classes, the same number of rows of each, up to one."""
     classes, codes = np.unique(y, return_inverse=True)
     available = np.bincount(codes, minlength=len(classes))
     spread = np.linspace(1, len(classes), n_agents) if n_agents > 1 else np.array([len(classes)])
-    held = np.floor(spread + 0.5).astype(np.int64)
-    if rows is None or (_needed(rows, held, len(classes)) > available).any():
-        most = _most_rows(held, available)
-        if rows is not None or most < 1:
-            raise InputError(
-                f"{n_agents} agents, of whom the first hold few classes, cannot have "
-                f"{rows or 1} rows each: the classes have {available.tolist()} rows, which is "
-                f"enough for {most} each"
-            )
-        rows = most
+    counts = _class_counts(rows, np.floor(spread + 0.5).astype(np.int64), len(classes))
+    if (counts.sum(axis=0) > available).any():
+        raise InputError(
+            f"{n_agents} agents, of whom the first hold few classes, cannot have {rows} rows each: "
+            f"the classes have {available.tolist()} rows; take fewer rows"
+        )
     queues = [generator.permutation(np.flatnonzero(codes == code)) for code in range(len(classes))]
     taken = np.zeros(len(classes), dtype=np.int64)
     parts = []
-    for count in _class_counts(rows, held, len(classes)):
+    for count in counts:
         chosen = [
             queue[start : start + size]
             for queue, start, size in zip(queues, taken, count, strict=True)
@@ -243,47 +240,3 @@ def _class_counts(rows: int, held: IntArray, n_classes: int) -> IntArray:
     places = np.arange(n_classes)
     even, extra = rows // held[:, None], rows % held[:, None]
     return np.where(places < held[:, None], even + (places < extra), 0)
-
-
-def _needed(rows: int, held: IntArray, n_classes: int) -> IntArray:
-    return _class_counts(rows, held, n_classes).sum(axis=0)
-
-
-def _most_rows(held: IntArray, available: IntArray) -> int:
-    """The most rows per agent that the classes can serve, by bisection: needs grow with rows."""
-    return bisect_left(
-        range(1, int(available.sum()) + 1),
-        True,
-        key=lambda rows: bool((_needed(rows, held, len(available)) > available).any()),
-    )
-
-
-def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum") -> FloatArray:
-    """The paper's total: the values of each round scaled to add up to 1, then averaged.
-
-    Every round weighs the same, however much it improved the model; the plain total, which is
-    the Shapley value of the sum of the rounds, weighs them by their gain.
-
-    Parameters
-    ----------
-    values
-        The values of the agents (columns) in each round (rows).
-    by
-        What a round is divided by: the "sum" of its values, which must be positive, or the sum of
-        their "absolute" values, for rounds that may lose.
-
-    Examples
-    --------
-    >>> normalised_mean([[1.0, 3.0], [10.0, 0.0]])
-    array([0.625, 0.375])
-    """
-    table = np.array(values, dtype=np.float64)
-    absolute = by == "absolute"
-    scale = (np.abs(table) if absolute else table).sum(axis=1)
-    if (scale <= 0).any():
-        at = int(np.flatnonzero(scale <= 0)[0])
-        remedy = "leave it out" if absolute else "by='absolute', or rounds with empty=0.0"
-        raise InputError(
-            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
-        )
-    return (table / scale[:, None]).mean(axis=0)

@@ -13,36 +13,37 @@ import numpy as np
 from fairshapley.games.game import TableGame
 from fairshapley_paper.experiment import ScenarioGame, Setup
 
+PAPER_ROUNDS = {"mnist": 60, "cifar10": 100, "movie_reviews": 200, "sst5": 200}
+WELL_STANDARDISED = ("mnist-iid", "mnist-classimbalance", "movie_reviews")
+"""The tables of the paper whose NL NSW has scores that add up to their number"""
+
 
 def federation(_setup: Setup, name: str) -> ScenarioGame:
-    """The agents of one federation.
+    """Return the game of the agents of one federation, and the games of its rounds.
 
     The paper normalises the values of each round to add up to 1 and averages them. With v(∅) = 0
-    they add up to v(N), so that this is the Shapley value of the mean of v/v(N).
+    they add up to v(N), so that this is the Shapley value of the mean of v/v(N). A round that was
+    not valued counts as the next one that was.
     """
     file = files("fairshapley_paper") / "trained" / f"{name}.npz"
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as table:
         accuracies = table["correct"] / float(table["tested"])
         rounds, description = table["rounds"] + 1, str(table["description"])
     accuracies[:, 0] = 0.0
-    utilities = (accuracies / accuracies[:, -1:]).mean(axis=0)
+    utilities = np.average(
+        accuracies / accuracies[:, -1:], axis=0, weights=np.diff(rounds, prepend=0)
+    )
     n_agents = len(utilities).bit_length() - 1
+    n_rounds = PAPER_ROUNDS[name.split("-")[0]]
+    facts = {
+        "rounds": [TableGame(round_) for round_ in accuracies],
+        "spans": np.diff([*rounds[:-1], n_rounds], prepend=0),
+        "standardised": n_rounds if name in WELL_STANDARDISED else n_agents,
+    }
     notes = (
-        f"trained once; the table is the mean over rounds {', '.join(map(str, rounds))} of "
+        f"trained once; the table is the mean of rounds {', '.join(map(str, rounds))} of "
         "v(S)/v(N) with v(∅) = 0, whose Shapley values are the rounds' normalised values, averaged",
         f"trained with {description}",
     )
     names = [f"agent {place}" for place in range(1, n_agents + 1)]
-    return ScenarioGame(TableGame(utilities, player_names=names), notes=notes)
-
-
-def equal_models(_setup: Setup, n_agents: int) -> ScenarioGame:
-    """The limit of a federation in which every coalition's model is equally accurate.
-
-    With v(∅) = 0 whoever comes first has the whole utility: the size of every error follows from
-    the budget alone.
-    """
-    utilities = np.ones(1 << n_agents)
-    utilities[0] = 0.0
-    note = "no federation: v(S) = 1 for every S but ∅, what late rounds of an iid split come to"
-    return ScenarioGame(TableGame(utilities), notes=(note,))
+    return ScenarioGame(TableGame(utilities, player_names=names), facts, notes)
