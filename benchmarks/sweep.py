@@ -29,6 +29,7 @@ SWEPT = {
     "players": (5, 10, 20, 50, 100, 200, 500, 1000),
     "classes": (2, 3, 4, 5, 6, 8, 10),
 }
+TICKS = {"rows": (250, 1000, 2000, 8000), "players": (5, 50, 1000), "classes": (2, 3, 5, 10)}
 # Batches of about so many seconds, the quickest of some.
 SECONDS, REPEATS = 0.3, 3
 
@@ -58,24 +59,35 @@ def milliseconds(rows: int, players: int, classes: int) -> float:
             return min(found)
 
 
+def draw(results: Path) -> None:
+    """Draw the picture of a table."""
+    with results.open(encoding="utf-8") as stream:
+        _, *rows = csv.reader(stream)
+    figure, axes = plt.subplots(1, len(SWEPT), figsize=(12, 3.6), layout="constrained")
+    for axis, name in zip(axes, SWEPT, strict=True):
+        steps, found = np.array([row[1:] for row in rows if row[0] == name], dtype=float).T
+        axis.loglog(steps, found, "o-")
+        others = ", ".join(f"{value:,} {key}" for key, value in MIDDLE.items() if key != name)
+        axis.set(xlabel=name, ylabel="ms of a core for an evaluation", title=others)
+        axis.set_ylim(found.min() / 3, found.max() * 3)
+        axis.set_xticks(TICKS[name], [f"{tick:,}" for tick in TICKS[name]])
+        axis.minorticks_off()
+    figure.savefig(results.with_suffix(".png"), dpi=80)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    figure, axes = plt.subplots(1, len(SWEPT), figsize=(12, 3.6), layout="constrained")
     rows = []
-    for axis, (name, steps) in zip(axes, SWEPT.items(), strict=True):
+    for name, steps in SWEPT.items():
         found = [milliseconds(**{**MIDDLE, name: step}) for step in steps]
         rows += [(name, step, f"{each:.3g}") for step, each in zip(steps, found, strict=True)]
         print(*rows[-len(steps) :], flush=True)
-        axis.loglog(steps, found, "o-")
-        others = ", ".join(f"{value:,} {key}" for key, value in MIDDLE.items() if key != name)
-        axis.set(xlabel=name, ylabel="ms of a core for an evaluation", title=others)
-        axis.set_ylim(min(found) / 3, max(found) * 3)
     with given.out.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerows([("swept", "number", "milliseconds of a core"), *rows])
-    figure.savefig(given.out.with_suffix(".png"), dpi=80)
+    draw(given.out)
 
 
 if __name__ == "__main__":

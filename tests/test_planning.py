@@ -85,7 +85,7 @@ def test_masks_of_many_players_stay_small():
             return np.zeros(len(coalitions))
 
     game = Wide(2_000_000)
-    assert forecast(game, budget=100).seconds == pytest.approx(100)
+    assert forecast(game, budget=100).seconds == pytest.approx(100, rel=0.01)
 
 
 def test_a_pilot_predicts_what_an_aim_takes(tmp_path):

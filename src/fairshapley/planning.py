@@ -51,7 +51,7 @@ from fairshapley.stopping.planned import PlannedLooks
 # a longer one it does not: fits begin at the fit to all rows, so that this one takes no steps.
 SHORT_SECONDS = 0.5
 # What a method takes for itself: for each evaluation, and for each player in it (benchmarks/).
-OWN_SECONDS, OWN_SECONDS_PER_PLAYER = 5e-6, 2.5e-9
+OVERHEAD_SECONDS, OVERHEAD_PER_PLAYER = 5e-6, 2.5e-9
 # Else coalitions are evaluated for about so long: a batch four times as large as the last one, as
 # in a run, up to a size from which on a vectorised game is hardly faster.
 MEASURED_SECONDS = 1.0
@@ -270,11 +270,13 @@ def forecast(
     if limits is not None and limits.cost is not None and cost_each is not None:
         allowed = min(allowed, int(limits.cost / cost_each))
     workers = _workers(engine)
-    own = 0.0 if isinstance(chosen, Exact) else OWN_SECONDS + OWN_SECONDS_PER_PLAYER * n_players
+    overhead = (
+        0.0 if isinstance(chosen, Exact) else OVERHEAD_SECONDS + OVERHEAD_PER_PLAYER * n_players
+    )
     plain = Forecast(
         n_players,
         allowed,
-        own + _seconds_each(game, n_players, allowed / workers),
+        overhead + _seconds_each(game, n_players, allowed / workers),
         workers,
         None if limits is None else limits.seconds,
         limits is not None and limits.rungs,

@@ -118,14 +118,15 @@ def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tu
     if data.group_by is None:
         raise InputError(f"--utility {kind} values providers: name their column by --group-by")
     table, _ = read_files(data, (data.group_by,), data.max_rows)
+    drop = data.drop or []
     if kind == "information":
-        found = read_providers(table, data.group_by, data.wanted_target(), data.drop or ())
+        x, y, notes = read_providers(table, data.group_by, data.wanted_target(), drop)
         note = "utility: the information gain of a Gaussian process"
-        return InformationGame(found.features, found.targets), (*found.notes, note)
-    left_out = [*(data.drop or ()), *([] if data.target is None else [data.target])]
-    found = read_providers(table, data.group_by, None, left_out, independent=True)
+        return InformationGame(x, y), (*notes, note)
+    left_out = drop if data.target is None else [*drop, data.target]
+    x, _, notes = read_providers(table, data.group_by, None, left_out, independent=True)
     note = f"utility: the robust volume of the rows, ω = {utility.omega:g}"
-    return VolumeGame(found.features, utility.omega or None), (*found.notes, note)
+    return VolumeGame(x, utility.omega or None), (*notes, note)
 
 
 def input_files(*given: Path | None) -> tuple[InputFile, ...]:

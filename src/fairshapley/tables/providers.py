@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,13 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, eq=False)
-class Providers:
-    """What each provider holds, by its name."""
-
-    features: dict[str, FloatArray]
-    targets: dict[str, FloatArray] | None
-    notes: tuple[str, ...]
+Rows: TypeAlias = dict[str, FloatArray]
+"""What each provider holds, by its name"""
 
 
 def read_providers(
@@ -34,8 +28,8 @@ def read_providers(
     drop: Sequence[str] = (),
     *,
     independent: bool = False,
-) -> Providers:
-    """Return the providers of a table, in the order in which they appear.
+) -> tuple[Rows, Rows, list[str]]:
+    """Return the features and targets of providers, in the order in which they appear, and notes.
 
     Numbers are standardised over all rows, texts become categories, as in `table_game`.
 
@@ -57,7 +51,7 @@ def read_providers(
     --------
     >>> import pyarrow as pa
     >>> rows = pa.table({"who": ["a", "b", "a"], "x": [0.0, 1.0, 2.0]})
-    >>> read_providers(rows, "who").features["a"].round(2)
+    >>> read_providers(rows, "who")[0]["a"].round(2)
     array([[-1.22],
            [ 1.22]])
     """
@@ -77,7 +71,7 @@ def read_providers(
         rest = [name for at, name in enumerate(fitted.feature_names) if at not in kept]
         features = features[:, kept]
         notes += [f"left out, since they follow from the others: {quoted(rest)}"] if rest else []
-    targets = None
+    targets: Rows = {}
     if target is not None:
         numbers = read_target(table, target, what).numbers()
         if not np.ptp(numbers) > 0:
@@ -87,7 +81,7 @@ def read_providers(
             )
         answers = (numbers - numbers.mean()) / numbers.std()
         targets = {name: answers[rows] for name, rows in places.items()}
-    return Providers({name: features[rows] for name, rows in places.items()}, targets, tuple(notes))
+    return {name: features[rows] for name, rows in places.items()}, targets, notes
 
 
 def _independent(features: FloatArray) -> list[int]:
