@@ -1,8 +1,9 @@
 """What a plan promises and what the run takes, on six tables.
 
 ``python -m benchmarks.plan_seconds`` renews plan_seconds.csv. Each run has the evaluations that the
-plan promises for SECONDS. Clocks count the seconds of this process's core, so that other work on
-the machine does not matter.
+plan promises for SECONDS, on the largest table for the default minute: a table's first fits, in
+small rounds, take longer than the others. Clocks count the seconds of this process's core, so that
+other work on the machine does not matter.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from fairshapley.demo import write_clinics
 from fairshapley.tables import TabularGame, read_table
 
 RESULTS = Path(__file__).with_suffix(".csv")
-SECONDS = 15.0
+SECONDS, LARGEST_SECONDS = 15.0, 60.0
+LARGEST = "15 occupations of 20,000 adults"
 COLUMNS = (
     *("table", "players", "rows", "promised seconds", "taken", "ratio"),
-    *("evaluations promised for 15 s", "made", "ratio of evaluations"),
+    *("seconds to plan for", "evaluations promised", "made", "ratio of evaluations"),
 )
 
 
@@ -62,15 +64,13 @@ def tables(folder: Path) -> dict[str, TabularGame]:
         "20 parts of digits, ten classes": fs.table_game(
             with_groups(datasets.load_digits(), 20), "target", group_by="who"
         ),
-        "15 occupations of 20,000 adults": fs.table_game(
-            adult(20_000), "income", group_by="occupation"
-        ),
+        LARGEST: fs.table_game(adult(20_000), "income", group_by="occupation"),
     }
 
 
-def measured(game: fs.games.DataGame) -> tuple[float, float, int, int]:
+def measured(game: fs.games.DataGame, seconds: float) -> tuple[float, float, int, int]:
     """Return the seconds promised and taken, and the evaluations promised and made in a time."""
-    limit = fs.Budget(seconds=SECONDS, rungs=True)
+    limit = fs.Budget(seconds=seconds, rungs=True)
     promised = fs.forecast(game, budget=limit)
     budget = max(promised.evaluations, 10)
     planned = fs.forecast(game, budget=budget).seconds
@@ -90,18 +90,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, table in tables(Path(folder)).items():
             game = table.game
-            planned, taken, promised, made = measured(game)
+            seconds = LARGEST_SECONDS if name == LARGEST else SECONDS
+            planned, taken, promised, made = measured(game, seconds)
             lines.append(
                 (
                     *(name, game.n_players, len(game.train[0])),
                     *(f"{planned:.3g}", f"{taken:.3g}", f"{taken / planned:.2f}"),
-                    *(promised, made, f"{made / promised:.2f}"),
+                    *(seconds, promised, made, f"{made / promised:.2f}"),
                 )
             )
             print(*lines[-1], sep=", ", flush=True)
     with given.out.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *lines])
-    ratios = np.array([[float(line[5]), float(line[8])] for line in lines])
+    ratios = np.array([[float(line[5]), float(line[-1])] for line in lines])
     print("largest factor:", float(np.exp(np.abs(np.log(ratios)).max())))
 
 

@@ -106,15 +106,6 @@ def test_what_a_model_prints_goes_to_standard_error(folder):
         assert words in done.stderr
 
 
-@pytest.mark.full
-def test_what_workers_print_goes_to_standard_error(folder):
-    (folder / "loud_of_test_streams.py").write_text(LOUD)
-    model = ("--model", "loud_of_test_streams:loud", "--json", "--quiet")
-    done = fairshapley("value", *DATA, *model, "--engine", "processes:2")
-    assert json.loads(done.stdout)["exact"], done.stderr
-    assert b"from a shell" in done.stderr
-
-
 def test_a_model_that_exits_is_refused(folder):
     (folder / "leaving_of_test_streams.py").write_text(LOUD)
     done = run("value", *DATA, "--model", "leaving_of_test_streams:leaving", "--json", "--quiet")

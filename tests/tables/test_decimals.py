@@ -75,7 +75,7 @@ def csv_of(folder, columns):
     return folder / "rows.csv"
 
 
-@pytest.mark.parametrize("cell", ["4O", "5%", "$5", "€ 5", "1_000", "5 kg", "?", "1 000"])
+@pytest.mark.parametrize("cell", ["4O", "€ 5", "1_000", "5 kg", "?"])
 @pytest.mark.parametrize("column", ["size", "price"])
 def test_a_cell_among_numbers_that_is_none_is_named(tmp_path, cell, column):
     """In a feature and in the target; whichever rows are drawn for scoring."""

@@ -135,30 +135,6 @@ def test_errors_name_parameters(options, said):
     assert "--" not in str(caught.value)
 
 
-def test_features_come_out_with_their_names():
-    rows = {
-        "age": [20.0, None, 40.0, 50.0, 60.0, 30.0],
-        "town": ["b", "a", None, None, "b", "a"],
-        "rare": ["x", "x", "y", "z", "x", "x"],
-        "y": [0, 1, 0, 1, 0, 1],
-    }
-    made = table_game(rows, "y", test=rows)
-    assert made.feature_names == (
-        "age",
-        "age is missing",
-        "town = 'a'",
-        "town = 'b'",
-        "town is missing",
-        "rare = 'x'",
-        "rare is rare",
-    )
-    assert made.features.shape == made.test_features.shape == (6, 7)
-    by_name = dict(zip(made.feature_names, made.features.T, strict=True))
-    assert by_name["town is missing"].tolist() == [0, 0, 1, 1, 0, 0]
-    assert by_name["rare is rare"].tolist() == [0, 0, 1, 1, 0, 0]
-    assert by_name["age is missing"].tolist() == [0, 1, 0, 0, 0, 0]
-
-
 def test_a_group_whose_rows_are_all_for_scoring_is_named():
     groups = ["north"] * 10 + [f"one {number}" for number in range(10)]
     rows = {"a": np.arange(20.0), "y": ["no", "yes"] * 10, "who": groups}

@@ -37,6 +37,7 @@ def test_texts_are_one_hot_with_missing_as_a_category():
     known, train = fitted(t=["x", "y", None, "x", "y", None])
     features = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]]
     assert known.encode(train, "training").tolist() == [*features, [0, 0, 1]]
+    assert known.feature_names == ("t = 'x'", "t = 'y'", "t is missing")
     once, train = fitted(t=["x", "y", None, "x", "y"])
     assert once.encode(train, "training").tolist() == features
 
@@ -47,6 +48,7 @@ def test_rare_and_unknown_categories_are_joined():
     features = known.encode(train, "training")
     assert features.shape == (2 * MAX_CATEGORIES + 2, MAX_CATEGORIES + 1)
     assert features[-2:, -1].tolist() == [1, 1]
+    assert known.feature_names[-1] == "t is rare"
     assert (features.sum(axis=1) == 1).all()
     test = pa.table({"t": ["new", "f0"]})
     assert known.encode(test, "test")[0, -1] == 1
