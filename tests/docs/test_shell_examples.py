@@ -9,20 +9,17 @@ import pytest
 
 from tests.cli.files import run
 from tests.docs.outputs import same_output
-
-ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+from tests.docs.pages import ROOT, blocks
 
 
 def steps(page):
     """Blocks of Python that are no doctest, and commands with what they print, in order."""
-    for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if kind == "python" and ">>>" not in block:
-            yield kind, block, ""
-        elif kind == "console":
-            for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-                line, _, expected = command.partition("\n")
-                yield kind, line, expected
+    for block in blocks(page):
+        if block.language == "python" and ">>>" not in block.code:
+            yield "python", block.code, ""
+        elif block.language == "console":
+            for command in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
+                yield "console", *command.split("\n", 1)
 
 
 PAGES = {

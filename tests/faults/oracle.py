@@ -307,10 +307,3 @@ class Trials:
             results = [run.result for run in opened.runs() if run.result is not None]
         for result in map(fs.Result.from_dict, results):
             assert self._is_legal(result), "a partial result in the journal is wrong"
-
-
-def spread(count: int, most: int) -> list[int]:
-    """Up to `most` of the numbers below `count`, evenly, with the first and the last."""
-    if count <= most:
-        return list(range(count))
-    return sorted({round(at * (count - 1) / (most - 1)) for at in range(most)})

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import loky
+import numpy as np
 import pytest
 
 import fairshapley as fs
@@ -30,7 +31,7 @@ from tests.faults.layers import (
     failing_statements,
     small_files,
 )
-from tests.faults.oracle import Fault, Scenario, Trials, holdings, spread
+from tests.faults.oracle import Fault, Scenario, Trials, holdings
 from tests.faults.pool import KINDS, Pool, failing_pool
 
 PLAIN = Scenario()
@@ -116,11 +117,11 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> None:
 def attempt(case: Case, folder: Path, most: int | None) -> Trials:
     trials = Trials(case.scenario, folder, case.fault)
     points = case.points(trials.labels)
-    if most is not None:
-        points = [points[at] for at in spread(len(points), most)]
+    if most is not None:  # evenly spread, with the first and the last
+        points = np.unique(np.quantile(points, np.linspace(0, 1, most), method="nearest"))
     for at in points:
         try:
-            trials.trial(at, for_good=case.for_good)
+            trials.trial(int(at), for_good=case.for_good)
         except AssertionError as error:
             error.add_note(f"disturbed at point {at}: {trials.labels[at]}")
             raise

@@ -82,9 +82,8 @@ def test_no_method_breaks_at_any_size(method, n):
 def test_steps_at_every_size(size):
     """All gains of half of the units are often 0."""
     game = step(17, size)
-    for seed in range(2):
-        result = fs.estimate(game, budget=300, seed=seed, progress=False)
-        check(result, game, "step", efficient=True, honest=True)
+    result = fs.estimate(game, budget=300, seed=0, progress=False)
+    check(result, game, "step", efficient=True, honest=True)
 
 
 @pytest.mark.full

@@ -65,12 +65,6 @@ def test_no_row_is_in_two_parts():
     assert len(rows.validation[1]) == 100
 
 
-@needs("covertype")
-def test_classes_are_balanced():
-    y = np.concatenate([draw_rows("covertype", 200, seed=seed).train[1] for seed in range(3)])
-    assert abs(y.mean() - 0.5) < 0.08
-
-
 def test_regression_keeps_the_unit_of_its_target():
     rows = draw_rows("diabetes", 30, seed=0)
     assert rows.train[1].min() > 20

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley_paper.estimators import Bootstrapped
 from fairshapley_paper.experiment import Ground, Setting
 from fairshapley_paper.jobs import RememberingGame, run_trial
 from fairshapley_paper.measures import MSE
@@ -130,13 +129,6 @@ def test_beta_shapley():
         one = trial(method, setting, semivalue=beta).paper
         wrong = np.abs(one.values - truth) / np.sqrt(one.variances)
         assert wrong.max() < 5, method
-
-
-def test_bootstrapped_is_an_estimator_of_the_library():
-    method = Bootstrapped(inner=fs.MonteCarlo(walk=False), permutations=6)
-    result = fs.estimate(GAME, method, budget=400, seed=1)
-    assert result.marginals > 72
-    assert not method.traits.independent
 
 
 def test_memo_computes_each_coalition_once():

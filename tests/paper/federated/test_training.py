@@ -9,8 +9,8 @@ import fairshapley as fs
 from fairshapley.errors import InputError
 from fairshapley.games.federated import FederatedGame, ModelUtility
 from fairshapley_paper.datasets import load
-from fairshapley_paper.federated.data import Vocabulary, as_images, split
-from fairshapley_paper.federated.networks import mnist_cnn, text_cnn
+from fairshapley_paper.federated.data import as_images, split
+from fairshapley_paper.federated.networks import mnist_cnn
 from fairshapley_paper.federated.training import train
 from tests.data_folder import needs
 
@@ -128,28 +128,6 @@ def test_batch_norm_statistics_travel_with_the_weights():
     assert (records[0].deltas[:, part] != 0).all()
     assert (records[1].server[part] != 0).all()
     assert records[1].fixed["1.num_batches_tracked"] == 0
-
-
-def test_texts_are_learnt():
-    """A word decides the class; the vocabulary, the network and the training find it."""
-    generator = np.random.default_rng(0)
-    filler = np.array(["the", "a", "film", "of", "and", "plot", "it", "was", "very"])
-    labels = generator.integers(0, 2, 120)
-    texts = [
-        " ".join(
-            [*generator.choice(filler, 4), ("dull", "superb")[label], *generator.choice(filler, 2)]
-        )
-        for label in labels
-    ]
-    vocabulary = Vocabulary(texts[:80])
-    tokens = vocabulary.encode(texts, length=8)
-    model = text_cnn(len(vocabulary), 2, embedding=8, kernels=(3, 3), filters=8)
-    agents = [(tokens[start : start + 40], labels[start : start + 40]) for start in (0, 40)]
-    *_, last = train(model, agents, rounds=6, epochs=3, lr=0.01, batch_size=8, optimizer="adam")
-    model.load_state_dict(last.next_server())
-    with torch.no_grad():
-        found = model.eval()(torch.from_numpy(tokens[80:])).argmax(dim=1).numpy()
-    assert (found == labels[80:]).mean() > 0.9
 
 
 @pytest.mark.parametrize(
