@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Trait
 from fairshapley.estimators.greedy.epochs import Epochs, WeightedMean
 from fairshapley.estimators.greedy.plan import (
     SizeStatistics,
-    by_player,
     given_proposal,
     invariability,
     learned_proposal,
@@ -35,15 +34,6 @@ PATIENCE = 10
 ALL_PLAYERS = slice(None)
 
 
-class WeightedMarginals(NamedTuple):
-    """Marginal contributions in flat arrays, each with its player, its size and its weight."""
-
-    players: IntArray
-    sizes: IntArray
-    marginals: FloatArray
-    weights: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class SelectedMarginals(SingleMarginals):
     """Marginal contributions of selected players, at sizes drawn from their proposals."""
@@ -54,38 +44,6 @@ class SelectedMarginals(SingleMarginals):
     def cut(self, coalitions: int) -> None:
         """Return None: what is selected is a round as a whole."""
 
-    def weighted(self, values: FloatArray, problem: Problem) -> WeightedMarginals:
-        """Return one marginal contribution for each selected player."""
-        marginals = values[1::2] - values[::2]
-        return WeightedMarginals(self.players, self.sizes, marginals, self.weights)
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedWalks(Walks):
-    """Whole permutations, which serve all players."""
-
-    weights: FloatArray
-    """Entry (w, i): the weight of the marginal contribution of player i on walk w"""
-
-    def weighted(self, values: FloatArray, problem: Problem) -> WeightedMarginals:
-        """Return one marginal contribution of every player for each permutation."""
-        places = self.ranks.astype(np.int64)
-        by_place = self.marginal_contributions(values, problem.empty, problem.full)
-        marginals = np.take_along_axis(by_place, places, axis=1)
-        players = np.broadcast_to(np.arange(problem.n_players), places.shape)
-        return WeightedMarginals(
-            players.ravel(), places.ravel(), marginals.ravel(), self.weights.ravel()
-        )
-
-
-WeightedDraw: TypeAlias = SelectedMarginals | WeightedWalks
-
-
-def uniform_walk(rng: np.random.Generator, base: FloatArray) -> WeightedWalks:
-    """Draw one uniform permutation: a marginal at place k has the weight n·α_k."""
-    ranks = random_ranks(rng, 1, len(base))
-    return WeightedWalks(ranks, (len(base) * base)[ranks])
-
 
 def selected_marginals(
     rng: np.random.Generator, proposal: FloatArray, base: FloatArray, players: IntArray
@@ -93,7 +51,8 @@ def selected_marginals(
     """Draw one marginal contribution of each given player, at a size from its proposal."""
     sizes = proposed_sizes(rng, proposal, players)
     ranks = random_ranks(rng, len(players), len(base))
-    weights = base[sizes] / by_player(proposal)[players, sizes]
+    by_player = np.broadcast_to(proposal, (len(base), len(base)))
+    weights = base[sizes] / by_player[players, sizes]
     return SelectedMarginals(players, sizes, ranks, weights)
 
 
@@ -122,7 +81,7 @@ class ActiveState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyActive(Estimator[ActiveState, WeightedDraw]):
+class GreedyActive(Estimator[ActiveState, Walks | SelectedMarginals]):
     """Greedy active estimation: sample whoever has the lowest fidelity, at telling sizes.
 
     A bootstrap of whole permutations gives every player its first contributions and the proposal
@@ -194,26 +153,23 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     epsilon1: float | None = None
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if isinstance(value, np.generic):  # plain numbers are what a journal can hold
-                checks.set_fields(self, **{one.name: value.item()})
-            if one.type == "bool":
-                checks.flag(one.name, value)
-        if not isinstance(self.proposal, str):
-            # Hashable, and the same whether it came as an array or out of a journal.
-            checks.set_fields(self, proposal=plain_probabilities(self.proposal))
-        else:
+        plain: dict[str, Any] = {  # plain numbers are what a journal can hold
+            "alpha": checks.real("alpha", self.alpha, least=0),
+            "bootstrap": checks.whole("bootstrap", self.bootstrap, least=2),
+            "honest": checks.flag("honest", self.honest),
+            "selection": checks.choice("selection", self.selection, ("greedy", "uniform")),
+        }
+        if isinstance(self.proposal, str):
             checks.choice("proposal", self.proposal, ("pooled", "per-player"))
-        checks.choice("selection", self.selection, ("greedy", "uniform"))
-        checks.real("alpha", self.alpha, least=0)
-        checks.set_fields(self, bootstrap=checks.whole("bootstrap", self.bootstrap, least=2))
+        else:  # hashable, and the same whether it came as an array or out of a journal
+            plain["proposal"] = plain_probabilities(self.proposal)
         if self.batch is not None:
-            checks.set_fields(self, batch=checks.whole("batch", self.batch))
+            plain["batch"] = checks.whole("batch", self.batch)
         if self.xi is not None:
-            checks.real("xi", self.xi, least=0)
+            plain["xi"] = checks.real("xi", self.xi, least=0)
         if self.epsilon1 is not None:
-            checks.real("epsilon1", self.epsilon1, above=0)
+            plain["epsilon1"] = checks.real("epsilon1", self.epsilon1, above=0)
+        checks.set_fields(self, **plain)
         if self.honest and self.selection == "uniform":
             raise InputError(
                 "honest=True is for greedy selection: selection='uniform' is unbiased without it"
@@ -259,12 +215,12 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     def _in_bootstrap(self, state: ActiveState) -> bool:
         return state.bootstrapped < self.bootstrap * state.problem.n_players
 
-    def ask(self, state: ActiveState, rng: np.random.Generator) -> WeightedDraw | None:
+    def ask(self, state: ActiveState, rng: np.random.Generator) -> Walks | SelectedMarginals | None:
         """Draw a bootstrap permutation, or marginals of the players selected."""
         n_players = state.problem.n_players
         if self._in_bootstrap(state):
             if not self._given:
-                return uniform_walk(rng, state.base)
+                return Walks(random_ranks(rng, 1, n_players))
             offset = state.bootstrapped % n_players
             count = min(n_players - offset, ROUND_MARGINALS)
             return selected_marginals(
@@ -283,9 +239,16 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         attempts, due = attempts_and_due(state)
         return pick(state.invariabilities, attempts, batch, self.epsilon1, due)
 
-    def tell(self, state: ActiveState, draw: WeightedDraw, values: FloatArray) -> None:
+    def tell(self, state: ActiveState, draw: Walks | SelectedMarginals, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
-        players, sizes, marginals, weights = draw.weighted(values, state.problem)
+        if isinstance(draw, Walks):  # one uniform permutation: marginals at place k count n·α_k
+            problem, sizes = state.problem, draw.ranks[0].astype(np.int64)
+            players, weights = np.arange(len(sizes)), len(sizes) * state.base[sizes]
+            by_place = draw.marginal_contributions(values, problem.empty, problem.full)
+            marginals: FloatArray = by_place[0, sizes]
+        else:
+            players, sizes, weights = draw.players, draw.sizes, draw.weights
+            marginals = values[1::2] - values[::2]
         in_bootstrap = self._in_bootstrap(state)
         state.average.add_at(players, marginals * weights)
         if in_bootstrap:

@@ -238,11 +238,6 @@ def given_proposal(proposal: ArrayLike, n_players: int) -> FloatArray:
     return q / q.sum(axis=-1, keepdims=True)
 
 
-def by_player(proposal: FloatArray) -> FloatArray:
-    """Return one row for each player, whether they have a proposal each or one together."""
-    return np.broadcast_to(proposal, (proposal.shape[-1], proposal.shape[-1]))
-
-
 def proposed_sizes(rng: np.random.Generator, proposal: FloatArray, players: IntArray) -> IntArray:
     """Return one size for each of the players, drawn from its proposal."""
     if proposal.ndim == 1:

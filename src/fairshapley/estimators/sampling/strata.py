@@ -240,10 +240,8 @@ class Sweep:
         self.visited: BoolArray = np.zeros((n_players, blocks), dtype=bool)
         self.between = Means(n_players)
         """The means of the pairs"""
-        self.within: FloatArray = np.zeros(n_players)
-        """The sum of the pairs' variances"""
-        self.within_norm: FloatArray = np.zeros(n_players)
-        """The root of the sum of their squares"""
+        self.within, self.within_norm = np.zeros((2, n_players))
+        """The sum of the pairs' variances, and the root of the sum of their squares"""
         self.pairs: IntArray = np.zeros(n_players, dtype=np.int64)
         """The pairs of which no evaluation was skipped"""
 

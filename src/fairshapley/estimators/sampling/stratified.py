@@ -20,26 +20,14 @@ MAX_PLAYERS = 2000
 
 @dataclass(frozen=True, eq=False)
 class StratumMarginals(SingleMarginals):
-    """Single marginals that know their stratum, and the block of the sweep they belong to."""
+    """Single marginals that know their stratum, and the block of the sweep they belong to.
+
+    In a sweep the marginals of a player are a group; at the ends, which are known exactly and have
+    no stratum, all are one.
+    """
 
     strata: IntArray
-    """None at the ends, which are known exactly"""
     blocks: IntArray | None = None
-
-    def cut(self, coalitions: int) -> StratumMarginals | None:
-        """Return the marginals of the first players; None at the ends, which all players need."""
-        each = 1 if self.blocks is None else 2 * self.blocks.shape[1]
-        count = coalitions // (2 * each)
-        if count < 1 or not len(self.strata):
-            return None
-        part = slice(count * each)
-        return StratumMarginals(
-            self.players[part],
-            self.sizes[part],
-            self.ranks[part],
-            self.strata[part],
-            None if self.blocks is None else self.blocks[:count],
-        )
 
 
 @dataclass(eq=False)
@@ -135,13 +123,14 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             return _ask_ends(n_players, state.ends_asked)
         if strata.count == 0:
             return None
-        blocks = None
+        blocks, group = None, 1
         if (sweep := state.sweep) is not None:
-            players, blocks = sweep.choose(rng, marginals)
-            players = players.repeat(2 * blocks.shape[1])
-            chosen = blocks.reshape(-1).repeat(2)  # two draws from every block
+            players, visited = sweep.choose(rng, marginals)
+            group = 2 * visited.shape[1]  # two draws from every block
+            players, blocks = players.repeat(group), visited.reshape(-1).repeat(2)
+            chosen = blocks
             if sweep.blocks < strata.count:
-                chosen = strata.at((chosen + rng.random(len(chosen))) / sweep.blocks)
+                chosen = strata.at((blocks + rng.random(len(blocks))) / sweep.blocks)
         else:
             players = (state.next_player + np.arange(marginals)) % n_players
             # D'Hondt's rule: the next sample goes where share/(samples + 1) is largest.
@@ -150,7 +139,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             chosen = behind.argmax(axis=1)
         sizes = strata.random_sizes(rng, chosen)
         ranks = random_ranks(rng, len(players), n_players)
-        return StratumMarginals(players, sizes, ranks, chosen, blocks)
+        return StratumMarginals(players, sizes, ranks, chosen, blocks, group=group)
 
     def tell(self, state: StratifiedState, draw: StratumMarginals, values: FloatArray) -> None:
         """Fold in the marginal contributions."""
@@ -163,7 +152,8 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         state.cells.add_at(cells, marginals)
         np.add.at(state.asked.reshape(-1), cells, 1)
         if state.sweep is not None and draw.blocks is not None:
-            self._tell_pairs(state, state.sweep, draw, draw.blocks, marginals)
+            blocks = draw.blocks.reshape(-1, draw.group)[:, ::2]
+            self._tell_pairs(state, state.sweep, draw, blocks, marginals)
             return
         state.next_player = int(draw.players[-1] + 1) % state.problem.n_players
 
@@ -182,7 +172,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             # The strata weigh differently; as equally likely blocks they count so many times more.
             scale = strata.count * strata.masses[draw.strata]
         pairs = (scale * marginals).reshape(*blocks.shape, 2)
-        sweep.add(draw.players[:: 2 * blocks.shape[1]], blocks, pairs)
+        sweep.add(draw.players[:: draw.group], blocks, pairs)
         if sweep.finished:
             state.pool = state.pool.plus(*sweep.summary())
             state.sweep = _next_sweep(state.problem.n_players, strata.count, sweep)
@@ -223,4 +213,5 @@ def _ask_ends(n_players: int, first: int) -> StratumMarginals:
     sizes = np.tile([0, n_players - 1], len(players) // 2)
     # Any permutation will do: there is one coalition of either size.
     ranks = np.tile(np.arange(n_players, dtype=np.uint16), (len(players), 1))
-    return StratumMarginals(players, sizes, ranks, np.empty(0, dtype=np.int64))
+    none = np.empty(0, dtype=np.int64)
+    return StratumMarginals(players, sizes, ranks, none, group=len(players))
