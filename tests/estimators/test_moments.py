@@ -79,18 +79,3 @@ def test_extremes_are_the_largest_squared_deviations(batch):
         if variances[player] > 1e-6:
             expected = deviations[player] ** 2 / variances[player]
             np.testing.assert_allclose(moments.extremes()[player], expected, rtol=1e-6)
-
-
-def test_moments_of_two_valued_contributions():
-    rng = np.random.default_rng(0)
-    found, expected = Moments(7), Moments(7)
-    common = rng.normal(size=7)
-    for count in (5, 1, 40, 400):
-        masks = (rng.random((count, 7)) < 0.4).astype(float)
-        inside, outside = rng.standard_t(3, size=(2, count))
-        sizes = masks.sum(axis=1).astype(np.int64)
-        found.add_two_valued(masks, sizes, inside, outside, common)
-        expected.add(np.where(masks > 0, inside[:, None], outside[:, None]) + common)
-    np.testing.assert_array_equal(found.counts, expected.counts)
-    for name in ("means", "squares", "lowest", "highest"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)

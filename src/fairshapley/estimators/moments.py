@@ -176,58 +176,6 @@ class Moments(Means):
         self.lowest = np.minimum(self.lowest, other.lowest)
         self.highest = np.maximum(self.highest, other.highest)
 
-    def add_two_valued(
-        self,
-        masks: FloatArray,
-        sizes: IntArray,
-        inside: FloatArray,
-        outside: FloatArray,
-        common: FloatArray,
-    ) -> None:
-        """Fold in units that give one number to all players inside, and one to all outside.
-
-        Sums of powers are then products of the masks with two numbers for each unit: a third of the
-        time that it takes to make the contributions and add them up.
-
-        Parameters
-        ----------
-        masks, sizes
-            The coalitions as numbers, (units, n_players), and their sizes.
-        inside, outside
-            What each unit contributes to its players, and to the others.
-        common
-            What every unit contributes to each player besides.
-
-        Examples
-        --------
-        >>> moments, masks = Moments(2), np.array([[1.0, 0.0], [1.0, 1.0]])
-        >>> numbers = np.array([1.0, 3.0]), np.array([5.0, 0.0])
-        >>> moments.add_two_valued(masks, np.array([1, 2]), *numbers, np.zeros(2))
-        >>> moments.means, moments.squares, moments.highest
-        (array([2., 4.]), array([2., 2.]), array([3., 5.]))
-        """
-        unit = power_of_two(float(np.abs([inside, outside]).max(initial=0.0)))
-        a, b, n_players = inside / unit, outside / unit, len(common)
-        columns = np.stack([a**power - b**power for power in (1, 2, 3)])
-        added = columns @ masks
-        sums, squares = added[0] + b.sum(), added[1] + (b**2).sum()
-        # What all players have together is known better.
-        total = float(sizes @ a + (n_players - sizes) @ b)
-        sums += (total - sums.sum()) / n_players
-        means = sums / len(sizes)
-        within = unit**2 * np.maximum(squares - sums * means, 0.0)
-        cubes = added[2] + (b**3).sum() + means * (2.0 * sums * means - 3.0 * squares)
-        with may_overflow():
-            cubes *= np.float64(unit) ** 3
-        part = Moments.of(len(sizes), unit * means + common, within, cubes)
-        # Only units beyond the least of the extremes so far can be a new one of some player.
-        above = np.maximum(inside, outside) > (self.highest - common).min()
-        below = np.minimum(inside, outside) < (self.lowest - common).max()
-        if len(at := np.flatnonzero(above | below)):
-            values = np.where(masks[at] > 0, inside[at, None], outside[at, None]) + common
-            part.lowest, part.highest = values.min(axis=0), values.max(axis=0)
-        self.merge(part)
-
     def estimate(self, each: int = 1) -> Estimate:
         """Return the means as an estimate, with floors under the variances.
 

@@ -14,17 +14,14 @@ from fairshapley.estimators.moments import Moments
     st.lists(st.integers(1, 7), min_size=60, max_size=60),
     st.integers(0, 2**32 - 1),
 )
-def test_blocks_of_any_length_give_the_sums_over_clusters(pairs, lengths, seed):
+def test_blocks_of_whole_pairs_give_the_sums_over_clusters(pairs, lengths, seed):
     groups = np.repeat(np.arange(len(pairs)), [2 if pair else 1 for pair in pairs])
     rows = 100.0 + np.random.default_rng(seed).standard_normal((len(groups), 3))
     moments, halves = Moments(3), SplitPairs(groups)
-    start = 0
-    for length in lengths:
-        block = rows[start : start + length]
-        start += length
-        if len(block):
-            moments.add(block)
-            halves.add(block)
+    for some in np.split(np.arange(len(pairs)), np.cumsum(lengths)):
+        block = rows[np.isin(groups, some)]
+        moments.add(block)
+        halves.add(block)
     deviations = rows - rows.mean(axis=0)
     clusters = np.array([deviations[groups == group].sum(axis=0) for group in range(len(pairs))])
     expected = np.square(clusters).sum(axis=0) / np.square(deviations).sum(axis=0)

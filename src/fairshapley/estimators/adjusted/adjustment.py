@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
-Kinds: TypeAlias = dict[str, Callable[[Sample], LinearProxies | StackedProxies]]
+Kinds: TypeAlias = dict[str, Callable[[Sample, SizeWeights], LinearProxies | StackedProxies]]
 """How proxies are fitted, by the name of their kind, the best first"""
 
 # Below this many units there is no proxy: each fold would have almost none.
@@ -136,29 +137,22 @@ class Adjustment:
             if count >= 2 * most:
                 parts.append((most, count))
         for place, (start, stop) in enumerate(parts):
-            before = known[0].proxies if known else None
+            before = known[0].proxies if known and stack and place == 0 else None
             if place >= len(known) or (known[place].start, known[place].stop) != (start, stop):
                 known = ()
-            kinds = self._kinds(before, stack=stack and place == 0)
+            kinds: Kinds = {"a linear proxy": fit_linear, "no proxy": no_proxies}
+            if stack and place == 0:
+                kinds = {"a stack of processes": partial(self._fit_stack, before), **kinds}
             stage = known[place] if known else self._fit(start, stop, kinds)
             self._judge(stage)
             self.stages.append(stage)
 
-    def _kinds(self, before: LinearProxies | StackedProxies | None, *, stack: bool) -> Kinds:
-        """The kinds of proxies; `before` was fitted to the first units."""
-        weights, interior = self.weights, self.interior
-        kinds: Kinds = {
-            "a linear proxy": lambda part: fit_linear(part, weights),
-            "no proxy": lambda part: no_proxies(part, weights),
-        }
-        if not stack:
-            return kinds
+    def _fit_stack(
+        self, before: LinearProxies | StackedProxies | None, part: Sample, weights: SizeWeights
+    ) -> StackedProxies:
+        """Fit a stack; `before` was fitted to the first units."""
         known = before if isinstance(before, StackedProxies) else None
-
-        def stacked(part: Sample) -> StackedProxies:
-            return fit_stacked(part, weights, interior, self.border, known)
-
-        return {"a stack of processes": stacked, **kinds}
+        return fit_stacked(part, weights, self.interior, self.border, known)
 
     def _fit(self, start: int, stop: int, kinds: Kinds) -> Fitted:
         """Proxies of what is left of the gains, from the units from `start` on.
@@ -171,7 +165,7 @@ class Adjustment:
         for used in kinds:
             try:
                 with np.errstate(over="raise", divide="raise", invalid="raise"):
-                    proxies = kinds[used](part)
+                    proxies = kinds[used](part, self.weights)
                     values = proxies.interior_values(self.weights, self.interior)
             except (np.linalg.LinAlgError, FloatingPointError):
                 continue
@@ -203,22 +197,22 @@ class Adjustment:
         squares = np.square(self.residuals)
         return self.weights.difficulty(self.sample.sizes, squares, self.interior)
 
-    def contributions(
-        self, constant: FloatArray | None = None, stop: int | None = None
-    ) -> Iterator[FloatArray]:
-        """y_t of one unit after the other, in blocks; `constant` is what is known exactly.
+    def contributions(self, constant: FloatArray | float = 0.0) -> Iterator[FloatArray]:
+        """Yield y_t of one unit after the other, in blocks that part no pair.
 
-        Up to the unit `stop`.
+        `constant` is what is known exactly.
         """
-        sample = self.sample
+        sample, start = self.sample, 0
         inside, outside = self._factors()
         columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
-        for rows, masks in sample.units.rows(sample.chosen[:stop]):
-            block: FloatArray = masks * (inside + outside)[rows, None]
-            block -= outside[rows, None]
+        while start < len(inside):
+            stop = sample.whole(min(start + sample.units.block, len(inside)))
+            rows, start = slice(start, stop), stop
+            masks = sample.units.masks(sample.chosen[rows])
+            block = np.where(masks, inside[rows, None], -outside[rows, None])
             for stage, column in zip(self.stages, columns, strict=True):
                 block += stage.values[column[rows]]
-            yield block if constant is None else block + constant
+            yield block + constant
 
     def _factors(self) -> tuple[FloatArray, FloatArray]:
         """x_t(r) of a player inside, and −x_t(r) of one outside."""
@@ -227,15 +221,12 @@ class Adjustment:
         return self.weights.inside[at] * scaled, self.weights.outside[at] * scaled
 
     def estimate(self, constant: FloatArray, pooling: Pooling | None = None) -> Estimate:
-        """The mean of the contributions; `constant` holds what is known exactly."""
+        """Return the mean of the contributions; `constant` holds what is known exactly."""
         moments, halves = Moments(self.weights.n_players), SplitPairs(self.sample.groups)
-        first = halves.end if pooling is None else None
-        for block in self.contributions(constant, first):
+        for block in self.contributions(constant):
             shared = block if pooling is None else pooling.shared(block)
             moments.add(shared)
             halves.add(shared)
-        if first is not None:
-            self._add_alike(moments, constant, first)
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
         factors = min(max(factor, 1.0), MAX_DEPENDENCE) * halves.factors(moments)
@@ -273,22 +264,6 @@ class Adjustment:
             columns = np.full(len(masks), self.sample.n_folds)
             said += stage.proxies.predict(masks, repeated, columns)
         return np.square(said).reshape(len(sizes), -1).mean(axis=1)
-
-    def _add_alike(self, moments: Moments, constant: FloatArray, start: int) -> None:
-        """Fold in the units from `start` on, together those that the same proxies judge."""
-        sample, (inside, outside) = self.sample, self._factors()
-        columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
-        judges = np.zeros(len(inside), dtype=np.int16)  # no more than 9 · 9
-        for column in columns:
-            judges = judges * (sample.n_folds + 1) + column.astype(np.int16)
-        for judge in np.flatnonzero(np.bincount(judges[start:])):
-            alike = start + np.flatnonzero(judges[start:] == judge)
-            pairs = zip(self.stages, columns, strict=True)
-            common = sum((stage.values[column[alike[0]]] for stage, column in pairs), constant)
-            for part, masks in sample.units.rows(sample.chosen[alike], kind=np.float64):
-                rows = alike[part]
-                numbers = inside[rows], -outside[rows]
-                moments.add_two_valued(masks, sample.sizes[rows], *numbers, common)
 
     def _dependence(self) -> float:
         """What Σ_t (y_t − ȳ)² misses, all players together.
@@ -337,40 +312,25 @@ class SplitPairs:
     """
 
     def __init__(self, groups: IntArray) -> None:
-        self._first = np.flatnonzero(groups[1:] == groups[:-1])
-        """The units that are followed by their other half"""
+        self._followed = np.append(groups[1:] == groups[:-1], False)
+        """Whether each unit is followed by its other half"""
+        self.count = int(self._followed.sum())
+        """The number of pairs"""
         self._row = 0
-        self._last: FloatArray | None = None
-        """The end of the last block, when its other half is in the next one"""
         self._origin: FloatArray | None = None
         """Sums are taken from here, so that they do not cancel"""
         self._products: FloatArray | float = 0.0
         self._sums: FloatArray | float = 0.0
 
-    @property
-    def count(self) -> int:
-        """The number of pairs."""
-        return len(self._first)
-
-    @property
-    def end(self) -> int:
-        """The first unit behind the last pair."""
-        return int(self._first[-1]) + 2 if len(self._first) else 0
-
     def add(self, block: FloatArray) -> None:
-        """Fold in the contributions of the next units."""
+        """Fold in the contributions of the next units, which part no pair."""
         start, self._row = self._row, self._row + len(block)
-        if self._last is not None:
-            block, start = np.concatenate([self._last, block]), start - 1
-        own = self._first[np.searchsorted(self._first, start) :]
-        own = own[: np.searchsorted(own, self._row)] - start
-        self._last = block[-1:] if len(own) and own[-1] == len(block) - 1 else None
-        own = own[own < len(block) - 1]
-        if not len(own):
+        first = np.flatnonzero(self._followed[start : self._row])
+        if not len(first):
             return
         if self._origin is None:
             self._origin = block.mean(axis=0)
-        one, other = block[own] - self._origin, block[own + 1] - self._origin
+        one, other = block[first] - self._origin, block[first + 1] - self._origin
         self._products = self._products + (one * other).sum(axis=0)
         self._sums = self._sums + (one + other).sum(axis=0)
 
