@@ -7,14 +7,12 @@ import pytest
 import torch
 
 import fairshapley as fs
-from fairshapley.draws.device import DeviceUnits
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import DeviceStream
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.moments import sums_by_size
-from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.testing import LAWS
@@ -33,15 +31,6 @@ class OnTorch(RegressionAdjusted):
         state = super().start(replace(problem, device="cpu"))
         state.schedule.first_round = 16
         return state
-
-
-class WalksOnTorch(MonteCarlo):
-    """The same for walks, of which a small game has many in a round."""
-
-    name = "mc"
-
-    def start(self, problem):
-        return super().start(replace(problem, device="cpu"))
 
 
 def problem(n_players=20, semivalue="shapley"):
@@ -134,14 +123,6 @@ def test_skipped_evaluations_are_left_out():
     assert run.counts[0] < run.evaluations - run.run.skipped
 
 
-def test_walks_have_the_means_of_marginals():
-    small = fs.games.SumOfUnanimity(40, seed=1)
-    run = fs.estimate(small, WalksOnTorch(antithetic=True), budget=8000, seed=0)
-    errors = (run.values - small.shapley_values) / run.standard_errors
-    assert 0.6 < errors.std() < 1.5
-    assert run.values.sum() == pytest.approx(small.shapley_values.sum())
-
-
 def test_sums_by_size_do_not_depend_on_the_order():
     rng = np.random.default_rng(0)
     at, numbers = rng.integers(0, 7, 1000), rng.normal(size=1000) * 1e9
@@ -164,7 +145,3 @@ def test_the_unit_of_the_utility_does_not_matter():
     scaled = fs.estimate(other, OnTorch(), budget=1500, seed=5, xi=2.5e-4)
     np.testing.assert_allclose(scaled.values, -0.25 * plain.values, rtol=1e-9)
     np.testing.assert_allclose(scaled.standard_errors, 0.25 * plain.standard_errors, rtol=1e-9)
-
-
-def test_draws_of_a_device_are_its_own():
-    assert isinstance(stream().ask(round_generator(0, 0)), DeviceUnits)

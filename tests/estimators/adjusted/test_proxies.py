@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fairshapley._basics.bits import pack
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, fitted_units
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, Regression, fit_linear
 from fairshapley.estimators.adjusted.process import Prior, Process, start_at
@@ -30,7 +31,7 @@ def every_unit(weights, table, interior):
     kept[kept] = interior[sizes[kept] - 1]
     gains = table - table[::-1] if weights.paired else 2.0 * table
     units = Units(n)
-    units.add(masks[kept], 0.5 * gains[kept], plan=0)
+    units.add_packed(pack(masks[kept]), 0.5 * gains[kept], plan=0)
     plan = np.random.default_rng(1).uniform(0.5, 2.0, n - 1)
     plan = np.where(interior, plan + plan[::-1], 0.0)
     plan /= plan.sum()
@@ -172,7 +173,7 @@ def random_sample(n, count, seed, noise=0.1, interior=None, **limits):
     gains = z @ np.linspace(-1.0, 2.0, n) + noise * rng.standard_normal(count)
     gains += z[:, 0] * z[:, 1] * z[:, 2]
     units = Units(n, **limits)
-    units.add(masks, gains, plan=0)
+    units.add_packed(pack(masks), gains, plan=0)
     places, first = np.arange(count), np.zeros(count, dtype=int)
     return Sample(units, places, sizes, units.gains, plan[None], first, places, 8), weights
 
@@ -216,7 +217,7 @@ def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
             masks[chosen] = np.random.default_rng(2).random((len(chosen), n)) < 0.5
             masks[chosen, :2] = [True, False]
         units = Units(n)
-        units.add(masks, gains, plan=0)
+        units.add_packed(pack(masks), gains, plan=0)
         changed = replace(sample, units=units, sizes=units.sizes, gains=gains)
         found.append(judged(kind, changed, weights)[1][3])
     np.testing.assert_allclose(*found, rtol=1e-7, atol=1e-9)

@@ -142,16 +142,6 @@ def test_moments_are_those_of_the_contributions():
     np.testing.assert_allclose(found.extremes, largest, rtol=1e-4)
 
 
-def test_identical_players_share_a_value():
-    game = Weighted(40, "root")
-    game.weights[7] = game.weights[3]
-    game.identical_players = ((3, 7),)
-    run = fs.estimate(game, Streamed(), budget=800, seed=0)
-    assert run.values[3] == run.values[7]
-    alone = fs.estimate(game, Streamed(pool=False), budget=800, seed=0)
-    assert run.values[3] == pytest.approx(alone.values[[3, 7]].mean())
-
-
 LIMITED = """
     import resource
     import sys

@@ -10,7 +10,6 @@ import fairshapley as fs
 from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.greedy.greedy_active import GreedyActive, told_invariability
 from fairshapley.estimators.greedy.plan import pick
-from fairshapley_paper.theory import greedy_allocation
 
 
 def naive(log, game, bootstrap, alpha):
@@ -82,15 +81,6 @@ def test_a_batch_is_one_pick_after_the_other(rates, picks, epsilon1):
     if epsilon1 is None:
         level = rates * counts
         assert (level - rates)[counts > 2].max(initial=0) <= level.min() * (1 + 1e-12)
-
-
-def test_a_batch_is_asked_for_by_water_filling():
-    game = fs.games.SumOfUnanimity(9, seed=1)
-    method = GreedyActive(bootstrap=4)
-    state, _ = rounds(method, game, 4)
-    expected = greedy_allocation(state.invariabilities, state.average.counts, 9)
-    draw = method.ask(state, np.random.default_rng(0))
-    np.testing.assert_array_equal(np.bincount(draw.players, minlength=9), expected)
 
 
 def test_an_unknown_score_is_the_median_of_the_others():

@@ -44,22 +44,6 @@ def test_pairwise_games_are_exact_with_any_group():
         np.testing.assert_allclose(result.values, fs.exact(game).values, atol=1e-12)
 
 
-def test_one_vector_is_the_antithetic_pair():
-    """Both are a uniform permutation with its reverse: equal variance.
-
-    300 runs of 9 players each; the ratio of the variances varies by 6 % or less, so that 25 % is
-    over 4 standard errors.
-    """
-    game = fs.games.SumOfUnanimity(9, seed=1)
-    spreads = [
-        np.var(
-            [fs.estimate(game, method, budget=100, seed=s).values for s in range(300)], axis=0
-        ).mean()
-        for method in (Orthogonal(vectors=1), fs.MonteCarlo(antithetic=True))
-    ]
-    assert 0.8 < spreads[0] / spreads[1] < 1.25
-
-
 def test_the_vectors_are_checked():
     for vectors in (0, -1, 2.5, True, np.int64(0)):
         with pytest.raises(fs.InputError, match="vectors must be a whole number"):

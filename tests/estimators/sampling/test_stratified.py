@@ -147,23 +147,6 @@ def test_a_sweep_cut_off_has_an_unbiased_mean_and_variance():
     assert sweep.between.variances_of_means.mean() > 2 * values.var()
 
 
-def test_skipped_evaluations_are_left_out():
-    """A game of sizes only, where a size, an end and a pair now and then fail: still exact."""
-    game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
-
-    def spoil(masks):
-        sizes = masks.sum(axis=1)
-        return (sizes == 1) & masks[:, 0] | (sizes == 2) & masks[:, 3] | (sizes == 3) & masks[:, 4]
-
-    state, estimates = run(Stratified(), game, [25, 60, 300], spoil=spoil)
-    for estimate in estimates:
-        known = ~np.isnan(estimate.values)
-        np.testing.assert_allclose(estimate.values[known], game.weights[known])
-    assert known.all()
-    assert np.isfinite(estimates[-1].variances).all()
-    assert (estimates[-1].counts < state.asked.sum(axis=1)).any()
-
-
 def test_too_many_players_are_refused():
     with pytest.raises(fs.InputError, match="method='mc'"):
         fs.estimate(fs.games.Additive(np.ones(2001)), Stratified())

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.semivalues import Semivalue
@@ -132,13 +134,11 @@ class SizeWeights:
         squares
             Their squared residuals.
         """
-        return self._neyman(self.moments(sizes, squares))
+        return self.neyman_of(*self._by_size(sizes, squares))
 
     def neyman_of(self, counts: FloatArray, sums: FloatArray) -> FloatArray:
-        """The same plan, from the units of each size and the sums of their squared residuals."""
-        return self._neyman(self._smoothed(counts, sums))
-
-    def _neyman(self, moments: FloatArray) -> FloatArray:
+        """Return that plan from the units of each size and the sums of their squared residuals."""
+        moments = self.moments(counts, sums)
         if not moments.any():
             return self.base
         best = self._planned(np.sqrt(moments * self.power))
@@ -172,18 +172,18 @@ class SizeWeights:
         interior
             Of the sizes 1 … n − 1, those that are sampled.
         """
-        roots = np.sqrt(self.moments(sizes, squares) * self.power)
+        roots = np.sqrt(self.moments(*self._by_size(sizes, squares)) * self.power)
         if self.prices is not None:  # the variance at a given cost
             roots = roots * np.sqrt(self.unit_prices)
         return float(np.where(interior, roots, 0.0).sum()) ** 2
 
-    def moments(self, sizes: IntArray, squares: FloatArray) -> FloatArray:
-        """τ_s², smoothed over the sizes; 0 where all residuals are."""
-        counts = np.bincount(sizes - 1, minlength=self.n_players - 1).astype(np.float64)
-        sums = np.bincount(sizes - 1, weights=squares, minlength=self.n_players - 1)
-        return self._smoothed(counts, sums.astype(np.float64, copy=False))
+    def _by_size(self, sizes: IntArray, squares: FloatArray) -> NDArray[Any]:
+        """Return the number of units of each size, and the sums of their squared residuals."""
+        weights = (np.ones_like(squares), squares)
+        return np.array([np.bincount(sizes - 1, each, self.n_players - 1) for each in weights])
 
-    def _smoothed(self, counts: FloatArray, sums: FloatArray) -> FloatArray:
+    def moments(self, counts: FloatArray, sums: FloatArray) -> FloatArray:
+        """Return τ_s², smoothed over the sizes; 0 where all residuals are."""
         if self.paired:  # the two coalitions of a unit have one residual
             counts, sums = counts + counts[::-1], sums + sums[::-1]
         mean = sums.sum() / max(counts.sum(), 1.0)

@@ -32,7 +32,7 @@ class Units:
     Examples
     --------
     >>> units = Units(3)
-    >>> units.add(np.array([[True, False, True]]), np.array([0.5]), plan=0)
+    >>> units.add_packed(np.array([[5]], dtype=np.uint8), np.array([0.5]), plan=0)
     >>> len(units), units.sizes, units.masks(slice(0, 1))
     (1, array([2]), array([[ True, False,  True]]))
     """
@@ -54,19 +54,6 @@ class Units:
     def __getitem__(self, column: str) -> NDArray[Any]:
         return self._columns[column][: self._count]
 
-    def add(
-        self,
-        masks: BoolArray,
-        gains: FloatArray,
-        plan: int | IntArray,
-        levels: FloatArray | float = 0.0,
-    ) -> None:
-        """Keep units drawn by the plan of this number; those with a gain of NaN are left out.
-
-        The levels of pairs, half of v(S) + v(N ∖ S), are kept so that pairs can be split.
-        """
-        self.add_packed(bits.pack(masks), gains, plan, levels)
-
     def add_packed(
         self,
         packed: ByteArray,
@@ -74,7 +61,10 @@ class Units:
         plan: int | IntArray,
         levels: FloatArray | float = 0.0,
     ) -> None:
-        """The same, of coalitions as bits."""
+        """Keep units drawn by the plan of this number; units with a gain of NaN are left out.
+
+        The levels of pairs, half of v(S) + v(N ∖ S), are kept so that pairs can be split.
+        """
         if (skipped := np.isnan(gains)).any():
             kept = ~skipped
             packed, gains = packed[kept], gains[kept]
@@ -117,7 +107,8 @@ class Units:
         Examples
         --------
         >>> pairs = Units(3)
-        >>> pairs.add(np.array([[True, False, True]]), np.array([1.0]), 0, np.array([4.0]))
+        >>> packed = np.array([[5]], dtype=np.uint8)
+        >>> pairs.add_packed(packed, np.array([1.0]), 0, np.array([4.0]))
         >>> pairs.split().gains, pairs.split().sizes
         (array([5., 3.]), array([2, 1]))
         """
