@@ -52,8 +52,8 @@ def test_every_result_says_what_holds_with_names():
     said = str(findings)
     for words in (
         "With a probability of at least 0.9, all of this holds together:",
-        "signs: 3 of 4 are known, 2 above zero and 1 below (“<b>west”)",
-        "order: 6 of 6 pairs are known; the highest is “north”; the lowest is “<b>west”",
+        "signs: 2 values are positive, 1 negative (“<b>west”), 1 unclear",
+        "order: known for 6 of 6 pairs; the highest is “north”, the lowest is “<b>west”",
     ):
         assert words in said
     assert "Not certified" not in said
@@ -69,7 +69,7 @@ def test_what_was_asked_for_and_missed_has_a_price():
     stated = findings.certificate
     assert (stated.delta, stated.xi, stated.epsilon1) == (0.2, 0.2, 0.05)
     assert stated.needed == 4.0, "all coalitions"
-    assert "(ε1 = 0.05) would take all 4 coalitions; 500 were made" in str(findings)
+    assert "(ε1 = 0.05) would take all 4 coalitions; this run made 500." in str(findings)
     refused = result.certificate(0.05, 0.1)
     assert "“south” is known to ±" in refused.reason
     assert "What holds instead, with a probability of at least 0.9: each value" in str(refused)

@@ -183,12 +183,12 @@ class Certificate:
         if unknown := int((all_equal(evidence) & np.isinf(widths)).sum()):
             return (
                 f"the sampled contributions of {several(unknown, 'player')} were all equal, which "
-                "says nothing about those not sampled: a declared range of the utility bounds them"
+                "bounds no other contribution: a declared range of the utility (value_range) does"
             )
         if np.isinf(widths).any():
             return (
                 f"a run that may stop at any time needs at least {FEW_CONTRIBUTIONS} contributions "
-                f"for each player; the fewest of a player are {int(evidence.counts.min())}"
+                f"for each player, and a player has only {int(evidence.counts.min())}"
             )
         worst = int(self.worst_players[0])
         return (
@@ -204,8 +204,8 @@ class Certificate:
         if self.doubts or self.evidence.exact or not 0 < LARGE_XI * mean < self.xi:
             return ""
         return (
-            f"ξ is {float(f'{self.xi / mean:.2g}'):,g} times the mean |value|: with such a large "
-            "tolerance near zero the statement says very little"
+            f"ξ, the tolerance near zero, is {float(f'{self.xi / mean:.2g}'):,g} times the mean "
+            "|value|: with a ξ so large the statement says very little"
         )
 
     @property
@@ -216,12 +216,12 @@ class Certificate:
             return f"no tolerance: {self.reason}"
         if share < 1:
             return (
-                f"each value differs from the true value by at most {share:g} times its size plus "
-                f"{share * self.xi:.3g}"
+                f"each value differs from the true value by at most {share:g} times the true "
+                f"value’s size plus {share * self.xi:.3g}"
             )
         why = "no relative tolerance holds for all of them"
         if share < math.inf:
-            why = f"the tightest ε1 is {share:g}: some may be zero"
+            why = "some may be zero, so that no tolerance below 100 % of their size holds"
         return f"each value is known to within ± {widths.max():.3g} ({why})"
 
     @cached_property
@@ -247,11 +247,11 @@ class Certificate:
         return (
             f"{everyone} differs from the true value by at most {share:.6g} times the size of the "
             f"true value plus {share * self.xi:.6g}, for all of them together {chance}{asked}. So "
-            f"a player who adds nothing is valued within ± {share * self.xi:.3g}, and identical "
-            "players, or a player who adds no less than another, are valued as they should be up "
-            f"to the sum of their tolerances (A1–A3). This rests on {evidence.evaluations:,} "
-            f"evaluations and on {_ASSUMPTIONS[self.bound]}{looks}, with "
-            f"{'independent' if evidence.independent else 'possibly dependent'} estimates. {_SCOPE}"
+            f"a player who adds nothing is valued within ± {share * self.xi:.3g}. Identical "
+            "players get the same, and who adds no less than another gets no less, up to the sum "
+            f"of their tolerances (A1–A3). This rests on {evidence.evaluations:,} evaluations, "
+            f"with {'independent' if evidence.independent else 'possibly dependent'} estimates"
+            f"{looks}. It assumes {_ASSUMPTIONS[self.bound]}. {_SCOPE}"
         )
 
     @property
@@ -404,15 +404,15 @@ def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
 
 
 _ASSUMPTIONS = {
-    "normal": "the assumptions that averages of these contributions, samples of what a player "
-    "adds, are close to normally distributed but for their skewness, and that coalitions that were "
-    "not drawn deviate no more than those next to none and to all players, the drawn ones, and a "
-    "tenth of what all players add together",
-    "chebyshev": "the assumption that the variances of the contributions are as estimated",
-    "bernstein": "the stated range of the utility alone",
+    "normal": "that averages of contributions, samples of what a player adds, are close to "
+    "normally distributed but for their skewness. It also assumes that coalitions which were not "
+    "drawn deviate no more than the largest of these: the drawn ones, those next to none and to "
+    "all players, and a tenth of what all players add together",
+    "chebyshev": "that the variances of the contributions are as estimated",
+    "bernstein": "nothing but the stated range of the utility",
 }
 _SCOPE = (
     "It covers the error of estimation for this utility. It does not cover the choice of the test "
-    "set behind it, takes a coalition to have the same utility each time unless the game is "
-    "declared random, and does not say whether the utility is a good measure."
+    "set behind it, and does not say whether the utility is a good measure. A coalition is taken "
+    "to have the same utility each time, unless the game is declared random."
 )

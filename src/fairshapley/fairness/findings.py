@@ -38,8 +38,8 @@ class Findings:
     >>> print(findings)
     With a probability of at least 0.9, each value differs from the true value by at most ...
     With a probability of at least 0.9, all of this holds together:
-    signs: all 20 are known, 20 above zero and 0 below
-    order: ... of 190 pairs are known; the highest is one of ...; the lowest is one of ...
+    signs: 20 values are positive, 0 negative
+    order: known for ... of 190 pairs; the highest is one of ..., the lowest is one of ...
     """
 
     certificate: Certificate
@@ -86,75 +86,60 @@ class Findings:
 
     def brief(self) -> str:
         """Return what is certain in one sentence, or the first reason why nothing is."""
-        found = self.certificate.evidence
-        if found.exact:
+        if self.certificate.evidence.exact:
             return "All values are exact."
         if self.doubts:
             return f"Nothing is certified: {self.doubts[0]}."
-        signs = self.decisions.signs()
-        below = [int(player) for player in np.argsort(found.values) if signs[player] < 0]
-        who = f" ({found.all_named(below, NAMED)})" if below else ""
-        above = several(int((signs > 0).sum()), "value is positive", "values are positive")
-        said = [above, f"{len(below):,} negative{who}"]
-        if unknown := int((signs == 0).sum()):
-            said = [*said, f"{unknown:,} of unknown sign"] if signs.any() else ["no sign is known"]
-        said.append(f"the highest is {self._candidates(self.decisions.top(1).candidates)}")
-        chance = f"With a probability of at least {1 - self.certificate.delta:.6g}"
-        return f"{chance}, {', '.join(said)}."
+        highest = self._candidates(self.decisions.top(1).candidates)
+        return f"{self._chance} {self._signs()}, and the highest is {highest}."
 
     def sentences(self) -> list[str]:
         """Return all of it in words, with the names of players."""
         found = self.certificate
-        evidence, chance = found.evidence, f"With a probability of at least {1 - found.delta:.6g},"
+        evidence, errors = found.evidence, found.evidence.standard_errors
         if evidence.exact:
             return ["All values are exact: signs, order and any tolerance hold."]
         if self.doubts:
-            return [*self._errors(), f"Nothing is certified: {'; '.join(self.doubts)}."]
-        at = ""
-        if found.tightest < 1:
-            at = f" (ε1 = {rounded_up(found.tightest):g}, ξ = {found.xi:g})"
-        said = [f"{chance} {found.tolerance}{at}."]
+            known = [f"The standard errors are {errors.min():.3g} to {errors.max():.3g}."]
+            why = f"Nothing is certified: {'; '.join(self.doubts)}."
+            return [*(known if np.isfinite(errors).all() else []), why]
+        at = f" (ε1 = {rounded_up(found.tightest):g}, ξ = {found.xi:g})"
+        said = [f"{self._chance} {found.tolerance}{at if found.tightest < 1 else ''}."]
         if evidence.n_players > 1:
-            said += [f"{chance} all of this holds together:", self._signs(), self._order()]
+            ends = (self.decisions.top(1).candidates, self.decisions.bottom(1).candidates)
+            highest, lowest = map(self._candidates, ends)
+            pairs = several(evidence.n_players * (evidence.n_players - 1) // 2, "pair")
+            said += [
+                f"{self._chance} all of this holds together:",
+                f"signs: {self._signs()}",
+                f"order: known for {self.decisions.settled_pairs():,} of {pairs}; the highest is "
+                f"{highest}, the lowest is {lowest}",
+            ]
         if not found.holds:
-            cost = cost_text(found.needed, evidence.coalitions)
             said.append(
-                f"a tolerance of {found.epsilon1:g} times its size for each value "
-                f"(ε1 = {found.epsilon1:g}) would take {cost}; {evidence.evaluations:,} were made"
+                f"A tolerance of {found.epsilon1:g} times the size of each true value (ε1 = "
+                f"{found.epsilon1:g}) would take {cost_text(found.needed, evidence.coalitions)}; "
+                f"this run made {evidence.evaluations:,}."
             )
         return said
 
-    def _errors(self) -> list[str]:
-        """The standard errors, which are said where no interval is."""
-        evidence = self.certificate.evidence
-        errors = evidence.standard_errors
-        if not np.isfinite(errors).all():
-            return []
-        return [f"The standard errors are {errors.min():.3g} to {errors.max():.3g}."]
+    @property
+    def _chance(self) -> str:
+        return f"With a probability of at least {1 - self.certificate.delta:.6g},"
 
     def _signs(self) -> str:
         signs, evidence = self.decisions.signs(), self.certificate.evidence
-        above, below = int((signs > 0).sum()), int((signs < 0).sum())
-        known, every = above + below, f"{len(signs):,}"
-        total = f"all {every} are" if known == len(signs) else f"{known:,} of {every} are"
-        lowest = [player for player in np.argsort(evidence.values) if signs[player] < 0]
-        who = f" ({evidence.all_named(lowest, NAMED)})" if below else ""
-        return f"signs: {total} known, {above:,} above zero and {below:,} below{who}"
-
-    def _order(self) -> str:
-        n_players = self.certificate.evidence.n_players
-        pairs = n_players * (n_players - 1) // 2
-        ends = (self.decisions.top(1).candidates, self.decisions.bottom(1).candidates)
-        highest, lowest = map(self._candidates, ends)
-        return (
-            f"order: {self.decisions.settled_pairs():,} of {several(pairs, 'pair')} "
-            f"{'is' if pairs == 1 else 'are'} known; the highest is {highest}; the lowest is "
-            f"{lowest}"
-        )
+        if not signs.any():
+            return "no sign is known"
+        below = [int(player) for player in np.argsort(evidence.values) if signs[player] < 0]
+        who = f" ({evidence.all_named(below, NAMED)})" if below else ""
+        above = several(int((signs > 0).sum()), "value is positive", "values are positive")
+        unknown = int((signs == 0).sum())
+        return f"{above}, {len(below):,} negative{who}" + f", {unknown:,} unclear" * (unknown > 0)
 
     def _candidates(self, players: tuple[int, ...]) -> str:
         if len(players) > NAMED:
-            return f"one of {len(players):,}"
+            return f"one of {len(players):,} players"
         named = self.certificate.evidence.all_named(players, NAMED)
         return named if len(players) == 1 else f"one of {named}"
 

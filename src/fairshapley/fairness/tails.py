@@ -74,8 +74,8 @@ def doubts(evidence: Evidence, bound: str = "normal") -> tuple[str, ...]:
     if fewest >= LEAST_CONTRIBUTIONS:
         return ()
     return (
-        f"a value is the mean of {several(fewest, 'contribution')}, and {LEAST_CONTRIBUTIONS} are "
-        "needed to know its error: allow more evaluations",
+        f"a value is the mean of {several(fewest, 'contribution')} (samples of what the player "
+        f"adds), and {LEAST_CONTRIBUTIONS} are needed to know its error: allow more evaluations",
     )
 
 

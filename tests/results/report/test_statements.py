@@ -235,7 +235,7 @@ def test_what_rests_on_few_contributions_says_so_and_is_not_called_certified():
     for budget in (30, 40):
         result = fs.estimate(game, budget=budget, seed=0)
         assert said(result).kind == "impossible"
-        assert "contributions, and 12 are needed" in said(result).headline
+        assert "adds), and 12 are needed" in said(result).headline
         assert not players(result).bounded
         page = report_html(result)
         assert "no confidence statement is possible" in page
