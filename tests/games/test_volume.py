@@ -65,19 +65,6 @@ def test_robust_volumes_by_hand():
     assert fs.exact(game).evidence.player_names == ("a", "b")
 
 
-@pytest.mark.parametrize("omega", [0.1, 0.7, 2.5, None])
-def test_every_coalition_has_the_volume_of_the_definition(omega):
-    datasets = providers(7, 20, 5)
-    masks = all_coalitions(7)
-    values = VolumeGame(datasets, omega)(masks)
-    for mask, value in zip(masks[1:], values[1:], strict=True):
-        rows = np.concatenate([part for part, inside in zip(datasets, mask, strict=True) if inside])
-        plain = math.sqrt(np.linalg.det(rows.T @ rows) + 1e-8)
-        expected = plain if omega is None else robust_volume(rows, omega)
-        assert value == pytest.approx(expected, rel=1e-10)
-    assert values[0] == 0.0
-
-
 @pytest.mark.parametrize("copies", [2, 50])
 def test_replication_does_not_pay(copies):
     """Copies leave X̃ as it is, and the factor below exp(1/9); plain volume grows by c^(d/2)."""

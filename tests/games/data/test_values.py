@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import (
     KNeighborsClassifier,
@@ -136,18 +135,6 @@ def test_vectorised_equals_one_at_a_time(model, data, metric):
     if fast.value_range is not None:
         assert values.min() >= fast.value_range[0]
         assert values.max() <= fast.value_range[1]
-
-
-def test_scores_are_those_of_scikit_learn_s_scorers():
-    """The utility of a coalition is what a user would get by hand."""
-    (X, y), test = CANCER
-    named = {"accuracy": "accuracy", "f1": "f1", "auc": "roc_auc", "log_likelihood": "neg_log_loss"}
-    for size in (6, 12, 24):
-        rows = np.arange(24) < size
-        model = LogisticRegression().fit(X[rows], y[rows])
-        for ours, theirs in named.items():
-            game = DataGame(LogisticRegression(), (X, y), test, ours, vectorised=False)
-            assert game(rows[None])[0] == pytest.approx(get_scorer(theirs)(model, *test), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import log_loss
 from torch import nn
 
 from fairshapley.errors import GameError, InputError
@@ -104,19 +103,6 @@ def test_the_batch_around_a_coalition_does_not_matter(case):
         np.testing.assert_array_equal(np.concatenate(parts), values)
     np.testing.assert_array_equal(game(MASKS[::-1])[::-1], values)
     assert game(MASKS[:0]).shape == (0,)
-
-
-def test_the_likelihood_is_scikit_learns(case):
-    model, test, record = case
-    game = RoundGame(record, ModelUtility(model, test, "log_likelihood", precision="float64"))
-    state = {name: torch.as_tensor(entry) for name, entry in record.weights(MASKS[11]).items()}
-    model.load_state_dict(state)
-    with torch.no_grad():
-        rows = torch.as_tensor(test[0])
-        model = model.double().eval()
-        chances = torch.softmax(model(rows), dim=1).numpy()
-    expected = -log_loss(test[1], chances, labels=range(chances.shape[1]))
-    assert game(MASKS[11:12])[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_function_of_outputs_and_targets():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -19,7 +19,6 @@ from fairshapley.games.learners import batch_learner
 
 LOADERS = {
     "breast cancer": load_breast_cancer,
-    "iris": load_iris,
     "wine": load_wine,
     "diabetes": load_diabetes,
 }
@@ -119,18 +118,11 @@ CASES = {
     "logistic, liblinear": ("breast cancer", LIBLINEAR, 200, LIBLINEAR_TIGHT, 1e-6, 1e-6),
     "logistic": ("breast cancer", LogisticRegression(C=0.5), 60, tight(C=0.5)),
     "logistic, three classes": ("wine", LogisticRegression(), 60, tight()),
-    "logistic, iris": ("iris", LogisticRegression(C=10.0), 30, tight(C=10.0)),
     "logistic, balanced": (
         "breast cancer",
         LogisticRegression(class_weight="balanced", fit_intercept=False),
         30,
         tight(class_weight="balanced", fit_intercept=False),
-    ),
-    "logistic, three classes, balanced": (
-        "wine",
-        LogisticRegression(class_weight="balanced"),
-        30,
-        tight(class_weight="balanced"),
     ),
     "ridge": ("diabetes", Ridge(), 200),
     "ridge, no intercept": ("breast cancer", Ridge(alpha=0.1, fit_intercept=False), 60),
@@ -140,7 +132,6 @@ CASES = {
     "1 neighbour, three classes": ("wine", KNeighborsClassifier(1), 60),
     "neighbours, Manhattan": ("wine", KNeighborsClassifier(7, p=1), 60),
     "neighbours, regression": ("diabetes", KNeighborsRegressor(), 60),
-    "neighbours, regression, p = 3": ("diabetes", KNeighborsRegressor(3, p=3), 60),
     "naive Bayes": ("breast cancer", GaussianNB(), 200),
     "naive Bayes, three classes": ("wine", GaussianNB(var_smoothing=1e-3), 60),
 }

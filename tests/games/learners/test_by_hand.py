@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -33,15 +33,6 @@ def test_logistic_of_two_opposite_rows(solver):
     assert learner.predict(rows("11"), "label").tolist() == [[1, 1, 0]]
 
 
-def test_logistic_balanced_weights():
-    # Two rows of one class and one of the other: each class weighs 3/2 in all.
-    model = LogisticRegression(
-        C=2 * math.log(3) / 1.5, class_weight="balanced", fit_intercept=False
-    )
-    learner = batch_learner(model, [[-1.0], [-1.0], [1.0]], [0, 0, 1], [[1.0]])
-    np.testing.assert_allclose(learner.predict(rows("111"), "probability")[0, 0, 1], 3 / 4)
-
-
 def test_logistic_three_classes_and_two_of_them():
     # Rows e_k of class k. With all three, w_kk − w_jk = C (1 − p + p′) = ln(p/p′) by symmetry,
     # which p = 1/2 and p′ = 1/4 solve at C = ln 2 / (3/4).
@@ -60,23 +51,6 @@ def test_logistic_three_classes_and_two_of_them():
     np.testing.assert_allclose(chances[1, 1], [0.5, 0.0, 0.5], rtol=1e-12)
     labels = learner.predict(rows("111", "101"), "label")
     assert labels.tolist() == [[0, 1, 2], [0, 0, 2]]
-
-
-def test_ridge():
-    # About the mean, Σx² = 2 and Σxy = 4: the slope is 4/(2 + α).
-    model = Ridge(alpha=2.0)
-    learner = batch_learner(model, [[4.0], [6.0], [9.0]], [1.0, 5.0, 0.0], [[5.0], [6.0]])
-    np.testing.assert_allclose(learner.predict(rows("110"), "value"), [[3.0, 4.0]])
-    # Without intercept: Σx² = 52, Σxy = 34.
-    model = Ridge(alpha=2.0, fit_intercept=False)
-    learner = batch_learner(model, [[4.0], [6.0], [9.0]], [1.0, 5.0, 0.0], [[1.0]])
-    np.testing.assert_allclose(learner.predict(rows("110"), "value"), [[34 / 54]])
-
-
-def test_ridge_classifier_tie_goes_to_the_first_class():
-    model = RidgeClassifier(alpha=1.0)
-    learner = batch_learner(model, [[-1.0], [1.0]], ["no", "yes"], [[0.0], [0.1]])
-    assert learner.predict(rows("11"), "label").tolist() == [[0, 1]]
 
 
 def test_neighbours_vote():
