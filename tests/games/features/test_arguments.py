@@ -97,10 +97,10 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": 150}, "rows must be a whole number from -150 to 149, not 150: give positions"),
-        ({"rows": []}, "rows names no row"),
-        ({"rows": "first"}, "rows must be a whole number .* not 'first'"),
-        ({"rows": np.ones(3, dtype=bool)}, "a mask of rows must have the 150 of X, not 3"),
+        *(
+            ({"rows": rows}, "rows must name some of the 150 rows of X, not .*: give positions")
+            for rows in (150, [], "first", 2.0, True, [[1]], np.ones(3, dtype=bool))
+        ),
         ({"kind": "causal"}, "kind must be one of 'marginal', 'mean'"),
         ({"groups": {"g": ["petal"]}}, "names? the column 'petal', which X has not"),
         ({"groups": {"g": [4]}}, "the column 4, which X has not; it has 0, 1, 2 and 3"),

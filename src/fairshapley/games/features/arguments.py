@@ -30,24 +30,24 @@ DEFAULT_BACKGROUND = 100
 
 
 def check_rows(rows: Rows, n_rows: int) -> IntArray:
-    """The positions of the rows to explain, or an InputError."""
-    if rows is None or isinstance(rows, slice):
-        given: list[Any] = list(range(n_rows)[rows or slice(None)])
-    elif isinstance(rows, str) or not isinstance(rows, Iterable):
-        given = [rows]
-    else:
-        given = np.atleast_1d(rows).tolist() if isinstance(rows, np.ndarray) else list(rows)
-    if not given:
-        raise InputError("rows names no row: give at least one")
-    if all(isinstance(row, bool | np.bool_) for row in given):
-        if len(given) != n_rows:
-            raise InputError(f"a mask of rows must have the {n_rows} of X, not {len(given)}")
-        return np.flatnonzero(given)
-    remedy = "give positions (not index labels), a slice or a boolean mask"
-    found = [
-        checks.whole("rows", row, least=-n_rows, most=n_rows - 1, remedy=remedy) for row in given
-    ]
-    return np.array(found) % n_rows
+    """Return the positions of the rows to explain.
+
+    Examples
+    --------
+    >>> check_rows([-1, 0], 3), check_rows(np.array([True, False, True]), 3)
+    (array([2, 0]), array([0, 2]))
+    """
+    listed = isinstance(rows, Iterable) and not isinstance(rows, str | np.ndarray)
+    chosen: Any = slice(None) if rows is None else list(rows) if listed else rows
+    try:
+        found = np.atleast_1d(np.arange(n_rows)[chosen])
+    except (IndexError, TypeError, ValueError):
+        found = np.empty((0, 0), dtype=np.int64)
+    if found.ndim != 1 or not found.size:
+        message = f"must name some of the {n_rows} rows of X"
+        remedy = "give positions (not index labels), a slice or a boolean mask"
+        raise InputError(message, parameter="rows", received=rows, remedy=remedy)
+    return found
 
 
 def check_output(output: int | str | None, names: Sequence[str]) -> int:

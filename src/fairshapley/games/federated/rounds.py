@@ -53,6 +53,16 @@ class Layout:
     dtypes: tuple[str, ...]
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """What each entry is, in words: floating-point numbers are averaged, others are not."""
+        entries = zip(self.names, self.shapes, self.dtypes, strict=True)
+        return {
+            name: f"of {'floats' if np.dtype(kind).kind == 'f' else 'whole numbers'} with the "
+            f"shape {shape}"
+            for name, shape, kind in entries
+        }
+
+    @property
     def averaged(self) -> tuple[int, ...]:
         """The positions of the floating-point entries, which make up the vector."""
         return tuple(at for at, kind in enumerate(self.dtypes) if np.dtype(kind).kind == "f")
@@ -88,23 +98,14 @@ def _layout(form: Form, arrays: dict[str, NDArray[Any]], where: str) -> Layout:
 
 
 def check_same(found: Layout, wanted: Layout, where: str, remedy: str) -> None:
-    """An InputError where the entries of weights differ from those of others; any order will do."""
-    odd = sorted(set(found.names) ^ set(wanted.names))
-    if odd or (found.form == "list") != (wanted.form == "list"):
-        raise InputError(
-            f"{where}: a {found.form} of {len(found.names)} entries against a {wanted.form} of "
-            f"{len(wanted.names)} (only in one of them: {odd[:5]}): {remedy}"
-        )
-    kinds = dict(zip(wanted.names, zip(wanted.shapes, wanted.dtypes, strict=True), strict=True))
-    for name, shape, kind in zip(found.names, found.shapes, found.dtypes, strict=True):
-        other_shape, other_kind = kinds[name]
-        if shape != other_shape or (np.dtype(kind).kind == "f") != (
-            np.dtype(other_kind).kind == "f"
-        ):
-            raise InputError(
-                f"{where}: entry {name!r} is of {np.dtype(kind)} with the shape {shape}, elsewhere "
-                f"of {np.dtype(other_kind)} with the shape {other_shape}: {remedy}"
-            )
+    """Raise InputError where the entries of weights differ from those of others, in any order."""
+    if (found.form == "list") != (wanted.form == "list"):
+        raise InputError(f"{where}: a {found.form} of entries, elsewhere a {wanted.form}: {remedy}")
+    ours, others = found.kinds, wanted.kinds
+    for name in sorted(ours.keys() | others.keys()):
+        if ours.get(name) != others.get(name):
+            here, there = (kinds.get(name, "missing") for kinds in (ours, others))
+            raise InputError(f"{where}: entry {name!r} is {here}, elsewhere {there}: {remedy}")
 
 
 def read(weights: Weights, layout: Layout, where: str) -> tuple[Vector, Fixed]:
