@@ -186,8 +186,8 @@ def escaped(text: str) -> str:
     return f"<bdi>{html.escape(one_line(text, LONGEST_TEXT))}</bdi>"
 
 
-def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of which the first column is the header of its row; all cells are HTML already.
+def names_table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose first cells are names from the data; other cells are HTML already.
 
     Without names of columns it has no head.
     """
@@ -196,7 +196,7 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         for place, column in enumerate(columns)
     )
     body = "".join(
-        f'<tr><th scope="row" style="{_FIRST};font-weight:normal">{first}</th>'
+        f'<tr><th scope="row" style="{_FIRST};font-weight:normal">{escaped(first)}</th>'
         + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in rest)
         + "</tr>"
         for first, *rest in rows
@@ -205,11 +205,6 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     # Some pages let tables keep black text where all else is light.
     style = "border-collapse:collapse;color:inherit;font-size:inherit;margin:0.3em 0"
     return f'<table style="{style}">{head}<tbody>{body}</tbody></table>'
-
-
-def names_table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first cells are names from the data."""
-    return table_html(columns, [(escaped(name), *cells) for name, *cells in rows])
 
 
 def block_html(title: str, *parts: str) -> str:

@@ -37,8 +37,9 @@ def check_rows(rows: Rows, n_rows: int) -> IntArray:
     >>> check_rows([-1, 0], 3), check_rows(np.array([True, False, True]), 3)
     (array([2, 0]), array([0, 2]))
     """
-    listed = isinstance(rows, Iterable) and not isinstance(rows, str | np.ndarray)
-    chosen: Any = slice(None) if rows is None else list(rows) if listed else rows
+    chosen: Any = slice(None) if rows is None else rows
+    if isinstance(rows, Iterable) and not isinstance(rows, str | np.ndarray):
+        chosen = list(rows)
     try:
         found = np.atleast_1d(np.arange(n_rows)[chosen])
     except (IndexError, TypeError, ValueError):
