@@ -24,7 +24,8 @@ TITLE = "# Results"
 OTHERS = """Further results: [the referee](referee/RESULTS.md), all methods on all kinds of games;
 [efficiency at equal evaluations](efficiency/RESULTS.md) and calibration;
 [time to fairness](time_to_fairness/RESULTS.md); [on a GPU](gpu/RESULTS.md),
-[from draw to result there](gpu/whole_runs/RESULTS.md)."""
+[from draw to result there](gpu/whole_runs/RESULTS.md);
+[rows, players and classes](../docs/large_games.md#what-an-evaluation-costs), swept."""
 
 
 def section(name: str) -> str:

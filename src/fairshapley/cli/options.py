@@ -66,19 +66,21 @@ class DataOptions(FileOptions):
     )
     sample: int | None = data_option(None, "Value N of the rows, drawn at random.", "N")
     task: str = advanced("auto", "classification, regression, or auto: by the model and target.")
-    merge_identical: bool = advanced(
-        False, "yes: players with the same rows become one, which has these rows once."
-    )
+    merge_identical: bool = advanced(False, "yes: players with the same rows become one.")
     test_size: float = advanced(0.2, "Without --test: the share or number of rows to score on.")
     split_seed: int = advanced(0, "Fixes which rows are drawn, for scoring or as the sample.")
-    split_by: str | None = advanced(None, "Without --test: rows alike here stay on one side.")
-    split_time: str | None = advanced(None, "Without --test: the latest rows are scored on.")
+    split_by: str | None = advanced(
+        None, "A column; without --test, rows alike in it stay on one side."
+    )
+    split_time: str | None = advanced(
+        None, "A column; without --test, its latest rows are scored on."
+    )
     weights: str | None = advanced(None, "A column with the weight of each row.")
     empty_value: float | None = advanced(
         None, "The utility of no rows; by default the score of the best constant prediction."
     )
     unfittable: str = advanced(
-        "raise", "When some rows cannot be fitted: raise an error, or predict a constant."
+        "raise", "When rows cannot be fitted: raise, or constant (predict one)."
     )
     precision: str = advanced("double", "double, or single: faster where fits are made together.")
     device: str | None = advanced(None, "A device of torch for these fits, such as cuda.")
@@ -137,8 +139,8 @@ class ValueOptions:
     semivalue: str = run_option("shapley", "shapley, banzhaf, or beta(16,1) and the like.")
     xi: str = run_option(
         "auto",
-        "ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
-        "share |v(N) − v(∅)|/n; auto: 0.001 for metrics from 0 to 1, else share.",
+        "ξ, the tolerance near zero, in the unit of the utility: a number; share, which is "
+        "|v(N) − v(∅)|/n; auto: 0.001 for metrics from 0 to 1, else share.",
         "X",
     )
     seed: Seed = 0
@@ -156,31 +158,22 @@ class RunOptions(ValueOptions):
     )
     budget: int | None = run_option(
         None,
-        "The most utility evaluations. By default what a minute allows; with --epsilon1 or --until "
-        "1000 for each player, of which a run takes what it needs.",
+        "The most utility evaluations; by default what a minute allows, for an aim 1000 a player.",
         "N",
         min=2,  # v(∅) and v(N)
         max=10**12,  # a nanosecond each would make it a quarter of an hour
     )
     seconds: float | None = run_option(
-        None,
-        "Stop after S seconds. Without --budget they are planned for: 60 by default, and "
-        "the result names the budget that repeats the run.",
-        "S",
+        None, "Stop after S seconds; without --budget they are planned for, 60 by default.", "S"
     )
     epsilon1: float | None = run_option(
         None, "Run until the values are certified: each within E times its size plus E·ξ.", "E"
     )
     until: str | None = run_option(
-        None,
-        "Run until this is known: signs, all signs; order, the order of all players; top=K or "
-        "bottom=K, the K most or least valuable.",
-        "AIM",
+        None, "Run until this is known: signs, order (of all players), top=K or bottom=K.", "AIM"
     )
     delta: float | None = run_option(
-        None,
-        "With --epsilon1 or --until: the tolerated probability of failure; 0.1 by default.",
-        "D",
+        None, "With --epsilon1 or --until: the tolerated probability of error; by default 0.1.", "D"
     )
     journal: Path | None = run_option(
         None, "Keep every utility in this file; running the same command again continues.", "FILE"
@@ -190,11 +183,7 @@ class RunOptions(ValueOptions):
     price: float | None = advanced(None, "What an evaluation costs: plan and result say the money.")
     price_unit: str = advanced("", "The unit of prices, such as euros or tokens.")
     budget_cost: float | None = advanced(None, "With price: the most that a run may cost.")
-    bound: str = advanced(
-        "normal",
-        "What a certificate rests on: normal, averages of many samples; chebyshev, estimated "
-        "variances; bernstein, the range of the metric alone.",
-    )
+    bound: str = advanced("normal", "What certificates rest on: normal, chebyshev or bernstein.")
     on_error: str = advanced("raise", "When a fit fails: raise; or skip, and certify nothing.")
     verify: int = advanced(0, "Compute N utilities of the journal again; stop when one differs.")
     method_options: dict[str, Any] = field(default_factory=dict, metadata={"advanced": None})
