@@ -51,8 +51,24 @@ def test_a_long_run_is_forecast_from_coalitions_of_all_sizes():
 @clocked
 def test_a_short_run_is_forecast_from_one_coalition():
     game = Slow(10)
-    assert forecast(game, budget=2).seconds == pytest.approx(0.4, rel=1e-3)
+    assert 0 < forecast(game, budget=2).seconds <= 0.41
     assert game.asked == 2  # the first may set something up
+
+
+@clocked
+def test_a_coalition_of_all_may_be_cheaper_than_others():
+    """Fits begin at the fit to all rows: 200 evaluations took 22 s, and 2.2 s were promised."""
+
+    class Begun(Slow):
+        def __call__(self, coalitions):
+            Clock.now += float((~coalitions.all(axis=1)).sum())
+            return np.zeros(len(coalitions))
+
+    assert forecast(Begun(20), budget=100).seconds == pytest.approx(100, rel=0.01)
+
+
+def test_what_a_method_takes_for_itself_counts():
+    assert forecast(fs.games.Additive(np.ones(30)), "mc", budget=10**6).seconds > 5
 
 
 @clocked

@@ -47,11 +47,8 @@ from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget, rungs
 from fairshapley.stopping.planned import PlannedLooks
 
-# One evaluation of all players says enough of a run that it makes out to be shorter than this. Of
-# a longer one it does not: fits begin at the fit to all rows, so that this one takes no steps.
+# The first coalitions say enough of a run that they make out to be shorter than this.
 SHORT_SECONDS = 0.5
-# What a method takes for itself: for each evaluation, and for each player in it (benchmarks/).
-OVERHEAD_SECONDS, OVERHEAD_PER_PLAYER = 5e-6, 2.5e-9
 # Else coalitions are evaluated for about so long: a batch four times as large as the last one, as
 # in a run, up to a size from which on a vectorised game is hardly faster.
 MEASURED_SECONDS = 1.0
@@ -61,6 +58,8 @@ LARGEST_BATCH = 1024
 PLANNED_SECONDS, EXACT_SECONDS = 60.0, 20.0
 # A call of a plain function that takes longer than this, or is paid, is made once.
 SLOW_SECONDS = 0.1
+# What a method takes for itself: for each evaluation, and for each player in it (benchmarks/).
+OVERHEAD_SECONDS, OVERHEAD_PER_PLAYER = 5e-6, 2.5e-9
 # Masks of a batch, with the random numbers that they are drawn from.
 BATCH_BYTES = 2**26
 # Where only time or a rule ends a run: a nanosecond each would make it eleven days.
@@ -408,20 +407,18 @@ def exact_seconds(game: Game, engine: EngineOption = None) -> float:
 
 
 def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
-    """Return the time of an evaluation: of all players, or the mean over all sizes."""
+    """Return the time of an evaluation: the mean over all sizes, or where calls count, of all."""
     everybody = np.ones((1, n_players), dtype=bool)
     each = _timed(lambda: _utilities(game, everybody))  # what a game sets up at its first call
     slow = isinstance(game, FunctionGame) and each > SLOW_SECONDS
     if slow or abilities.cost(game) is not None:
-        return each
-    each = _timed(lambda: game(everybody))
-    if each * evaluations < SHORT_SECONDS:
         return each
     draw = side_generator(0, "forecast")
     largest = max(1, min(LARGEST_BATCH, BATCH_BYTES // (9 * n_players)))
     size, spent = min(abilities.batch_size(game), largest), 0.0
     with evaluating(game, game_facts(game, needed=False)) as evaluator:
         while spent < MEASURED_SECONDS:
+            # The fit to everybody's rows tells nothing of others: they may begin at it.
             shares = draw.random((size, 1))
             batch = ListedCoalitions.of(draw.random((size, n_players)) < shares)
             known = evaluator.tally.computed
@@ -430,7 +427,7 @@ def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
             except Exception:  # the run says which coalition fails, or skips it
                 break
             each, spent = taken / max(evaluator.tally.computed - known, 1), spent + taken
-            if size == largest:
+            if size == largest or each * evaluations < SHORT_SECONDS:
                 break
             size = min(4 * size, largest)
     return each
