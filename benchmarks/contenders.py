@@ -30,7 +30,7 @@ class Outcome:
 
     values: Floats
     half_widths: Floats | None
-    """Of 95 % intervals, where the method gives standard errors"""
+    """The coverage of 95 % intervals, where the method gives standard errors"""
     reported: Floats | None
     """The fidelity that the method reports for each player"""
     evaluations: int
@@ -77,7 +77,7 @@ class Counted:
 def ours(
     estimator: str | fs.estimators.Estimator[Any, Any], *, told: bool = False, first_seed: int = 0
 ) -> Solve:
-    """One of ours; `told` of the identical players that the game declares, or not."""
+    """Return one of ours; `told` of the identical players that the game declares, or not."""
 
     def solve(task: Task) -> Outcome:
         counted = Counted(task.game)
@@ -106,7 +106,7 @@ def ours(
 
 
 def theirs(process: PeerProcess, method: str) -> Solve:
-    """A method of a peer."""
+    """Return a method of a peer."""
 
     def solve(task: Task) -> Outcome:
         try:
@@ -130,7 +130,7 @@ def theirs(process: PeerProcess, method: str) -> Solve:
 
 @contextmanager
 def participants(own: Mapping[str, Solve], peers: PeerMethods) -> Iterator[dict[str, Solve]]:
-    """All methods by name; the peers' processes end with the block."""
+    """Yield all methods by name; the peers' processes end with the block."""
     solvers = dict(own)
     processes = []
     try:

@@ -28,7 +28,7 @@ JOURNAL_ROWS = 1_000_000
 
 
 class Busy:
-    """A utility that costs some 5 ms of one core: so many steps, whatever else the machine does."""
+    """Spend some 5 ms of a core: a fixed number of steps, whatever else the machine does."""
 
     def __init__(self, n_players: int, steps: int) -> None:
         self.n_players = n_players
@@ -49,7 +49,7 @@ def spin(steps: int) -> int:
 
 
 def steps_for(seconds: float) -> int:
-    """The steps that take so long on an idle core: the fastest of some trials."""
+    """Return the steps that take so long on an idle core: the fastest of some trials."""
     trial = 100_000
     times = []
     for _ in range(20):
@@ -60,7 +60,7 @@ def steps_for(seconds: float) -> int:
 
 
 def interleaved(runs: Mapping[int, Callable[[], object]]) -> dict[int, list[float]]:
-    """The seconds of each, measured in turns, so that a busy minute is shared."""
+    """Return the seconds of each, measured in turns, so that a busy minute is shared."""
     times: dict[int, list[float]] = {name: [] for name in runs}
     for _ in range(REPEATS):
         for name, run in runs.items():

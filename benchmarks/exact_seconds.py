@@ -59,7 +59,7 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def neighbours(players: int, device: str) -> float:
-    """The largest difference from KNN-Shapley, the closed form of one nearest neighbour."""
+    """Return the largest difference from KNN-Shapley, the closed form of one nearest neighbour."""
     train, test = labelled(players, 2), labelled(TEST_ROWS, 3)
     known = fs.knn_shapley(*train, *test, k=1).values
     game = fs.games.DataGame(

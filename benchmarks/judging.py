@@ -32,20 +32,20 @@ class Mean:
     degrees: float
 
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
+        """Return the 95 % interval."""
         reach = float(student.ppf(1 - LEVEL / 2, self.degrees)) * self.error if self.error else 0.0
         return self.mean - reach, self.mean + reach
 
     @property
     def p_value(self) -> float:
-        """Of no difference, two-sided."""
+        """The two-sided p-value of no difference."""
         if self.error == 0:
             return float(self.mean == 0)
         return float(2 * student.sf(abs(self.mean) / self.error, self.degrees))
 
 
 def mean_over_games(games: Sequence[Floats]) -> Mean:
-    """The mean of the games' means over seeds; its error from the spread within games.
+    """Return the mean of the games' means over seeds; its error from the spread within games.
 
     Each item holds one number for each seed. Games with a single seed add nothing to what is known
     of the spread; with one seed everywhere there is no error to give, and p is 1.
@@ -66,7 +66,7 @@ def mean_over_games(games: Sequence[Floats]) -> Mean:
 
 
 def mean_of_means(parts: Sequence[Mean]) -> Mean:
-    """The mean over families of what `mean_over_games` says of each."""
+    """Return the mean over families of what `mean_over_games` says of each."""
     known = [one for one in parts if np.isfinite(one.error)]
     if len(known) < len(parts):
         return Mean(float(np.mean([one.mean for one in parts])), np.inf, 1)
@@ -95,7 +95,7 @@ def log_ratios(own: Mapping[str, Floats], other: Mapping[str, Floats]) -> list[F
 
 
 def holm(p_values: Sequence[float]) -> Floats:
-    """The p-values, corrected for their number by Holm's rule.
+    """Return the p-values, corrected for their number by Holm's rule.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _minima(squares: Floats, truth: Floats, xi: float) -> Floats:
 
 
 def audited(squares: Floats, truth: Floats, xi: float) -> Mean:
-    """The logarithm of the minimum fidelity, (repeats, n_players) squared errors given.
+    """Return the logarithm of the minimum fidelity, (repeats, n_players) squared errors given.
 
     Its error is the spread of bootstrap samples. Their minima lie lower than that of the runs,
     as it lies lower than the true one: the smallest of noisy numbers does.
@@ -139,7 +139,7 @@ def audited(squares: Floats, truth: Floats, xi: float) -> Mean:
 
 
 def compare_audited(own: Floats, other: Floats, truth: Floats, xi: float) -> Mean:
-    """The logarithm of `own`'s minimum fidelity over `other`'s, seeds in pairs."""
+    """Return the logarithm of `own`'s minimum fidelity over `other`'s, seeds in pairs."""
     spread = np.log(_minima(own, truth, xi) / _minima(other, truth, xi))
     minima = [fidelities(one.mean(axis=0), truth, xi).min() for one in (own, other)]
     return Mean(float(np.log(minima[0] / minima[1])), float(spread.std(ddof=1)), np.inf)

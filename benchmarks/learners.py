@@ -45,7 +45,7 @@ class Case:
 
 
 def gaussian() -> tuple[Features, NDArray[Any]]:
-    """The paper's synthetic data: five features, P(y = 1) = sigmoid(2x₁ + x₂)."""
+    """Return the paper's synthetic data: five features, P(y = 1) = sigmoid(2x₁ + x₂)."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(N_ROWS + N_TEST, 5))
     chances = 1.0 / (1.0 + np.exp(-2.0 * features[:, 0] - features[:, 1]))
@@ -53,7 +53,7 @@ def gaussian() -> tuple[Features, NDArray[Any]]:
 
 
 def bundled(load: Callable[..., Any]) -> Callable[[], tuple[Features, NDArray[Any]]]:
-    """A data set of scikit-learn's, shuffled and standardised."""
+    """Return a dataset of scikit-learn's, shuffled and standardised."""
 
     def loaded() -> tuple[Features, NDArray[Any]]:
         features, targets = load(return_X_y=True)
@@ -85,7 +85,7 @@ CASES = [
 
 
 def random_sets(targets: NDArray[Any], count: int, classifier: bool) -> NDArray[np.bool_]:
-    """Sets of all sizes alike that scikit-learn can fit."""
+    """Return sets of all sizes alike that scikit-learn can fit."""
     rng = np.random.default_rng(1)
     sets: list[NDArray[np.bool_]] = []
     while len(sets) < count:
@@ -97,7 +97,7 @@ def random_sets(targets: NDArray[Any], count: int, classifier: bool) -> NDArray[
 
 
 def processor_seconds(run: Callable[[], object]) -> float:
-    """The shortest of some runs, in time of the processor: others may use it too."""
+    """Return the shortest of some runs, in time of the processor: others may use it too."""
     times = []
     for _ in range(REPEATS):
         start = time.process_time()
@@ -107,7 +107,7 @@ def processor_seconds(run: Callable[[], object]) -> float:
 
 
 def microseconds(case: Case) -> tuple[float, float]:
-    """The time for one set of rows, vectorised and in scikit-learn's loop."""
+    """Return the time for one set of rows, vectorised and in scikit-learn's loop."""
     features, targets = case.load()
     train, test, targets = features[:N_ROWS], features[N_ROWS:], targets[:N_ROWS]
     classifier = is_classifier(case.model)

@@ -2,8 +2,11 @@
 
 Five games of 15 passages, each with exact values; the root of the mean squared error at 60, 120 and
 240 calls, and the share of runs that name the three best. The other ways are written here from
-their papers: KernelSHAP (paired), ContextCite's LASSO on random sets, LeverageSHAP (paired, without
-replacement, leverage scores as probabilities).
+their descriptions: KernelSHAP (paired), ContextCite's LASSO on random sets, LeverageSHAP (paired,
+without replacement, leverage scores as probabilities), and two samplers of llmSHAP. Its windows
+slide over the passages, as wide as the calls allow; its counterfactuals take 16 calls at any
+budget. Its random coalitions are not compared: they begin with 121 calls for prompts without one or
+two passages.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ def distracted(rng: np.random.Generator) -> Utility:
 
 
 def diluted(rng: np.random.Generator) -> Utility:
-    """A long prompt weakens what each passage adds."""
+    """Return a long prompt weakens what each passage adds."""
     weights = rng.random(PLAYERS) * (rng.random(PLAYERS) < 0.5)
     return lambda masks: (masks @ weights) / (2.0 + masks.sum(axis=1)) ** 0.5
 
@@ -103,7 +106,7 @@ def leverage_shap(utility: Utility, budget: int, rng: np.random.Generator) -> Ar
 
 
 def context_cite(utility: Utility, budget: int, rng: np.random.Generator) -> Array:
-    """The LASSO of ContextCite on sets of passages drawn by fair coins."""
+    """Return the LASSO of ContextCite on sets of passages drawn by fair coins."""
     from sklearn.linear_model import Lasso
 
     masks = rng.random((budget, PLAYERS)) < 0.5
@@ -113,8 +116,37 @@ def context_cite(utility: Utility, budget: int, rng: np.random.Generator) -> Arr
     return np.asarray(model.coef_ * scale)
 
 
+def window_calls(width: int) -> int:
+    """Return how many prompts leave out passages that lie within a window, or none.
+
+    Examples
+    --------
+    >>> [window_calls(width) for width in (1, 3, 4, 5, 15)]
+    [16, 56, 104, 192, 32768]
+    """
+    return 1 + sum(2 ** (min(width, PLAYERS - first) - 1) for first in range(PLAYERS))
+
+
+def llmshap_windows(utility: Utility, budget: int, _rng: np.random.Generator) -> Array:
+    """Return mean Shapley values within the windows around a passage; all others are shown."""
+    width = max(width for width in range(1, PLAYERS) if window_calls(width) <= budget)
+    totals, windows = np.zeros(PLAYERS), np.zeros(PLAYERS)
+    for first in range(PLAYERS):
+        members = np.arange(first, min(first + width, PLAYERS))
+        masks = np.ones((1 << len(members), PLAYERS), dtype=bool)
+        masks[:, members] = np.arange(len(masks))[:, None] >> np.arange(len(members)) & 1
+        totals[members] += fs.exact(fs.games.TableGame(utility(masks))).values
+        windows[members] += 1
+    return totals / windows
+
+
+def llmshap_counterfactual(utility: Utility, _budget: int, _rng: np.random.Generator) -> Array:
+    """Return what each passage adds to all others: 16 calls."""
+    return ends(utility)[1] - utility(~np.eye(PLAYERS, dtype=bool))
+
+
 def fairshapley(utility: Utility, budget: int, rng: np.random.Generator) -> Array:
-    """The default, with the calls that look for noise."""
+    """Return the default, with the calls that look for noise."""
 
     def function(chosen: tuple[int, ...]) -> float:
         mask = np.zeros((1, PLAYERS), dtype=bool)
@@ -127,7 +159,8 @@ def fairshapley(utility: Utility, budget: int, rng: np.random.Generator) -> Arra
     return result.values
 
 
-WAYS = {way.__name__: way for way in (fairshapley, kernel_shap, leverage_shap, context_cite)}
+PEERS = (kernel_shap, leverage_shap, context_cite, llmshap_windows, llmshap_counterfactual)
+WAYS = {way.__name__: way for way in (fairshapley, *PEERS)}
 
 
 def main() -> None:

@@ -87,7 +87,7 @@ def decide(model: str, n_players: int, evaluations: int) -> None:
 
 
 def large() -> Iterator[Row]:
-    """The largest games: minutes each."""
+    """Yield the largest games: minutes each."""
     for method in ("mc", "adjusted"):
         numbers = in_process("benchmarks.scale", method, str(LARGE), str(LARGE * PER_PLAYER))
         yield Row(

@@ -30,7 +30,7 @@ SWEPT = {
     "classes": (2, 3, 4, 5, 6, 8, 10),
 }
 TICKS = {"rows": (250, 1000, 2000, 8000), "players": (5, 50, 1000), "classes": (2, 3, 5, 10)}
-# Batches of about so many seconds, the quickest of some.
+# Batches of about this many seconds, the quickest of some.
 SECONDS, REPEATS = 0.3, 3
 
 

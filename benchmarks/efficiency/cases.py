@@ -85,7 +85,7 @@ def points(x: Floats, y: NDArray[np.int64], n_players: int, model: object) -> Ga
 def gaussian_points(
     n_players: int = 100, *, duplicate: bool = True
 ) -> tuple[Points, Points, Points]:
-    """The paper's symmetry study: 50 points of the synthetic Gaussian set, each twice."""
+    """Return the paper's symmetry study: 50 points of the synthetic Gaussian set, each twice."""
     data = load("gaussian")
     return _split(data.X, data.y, n_players, duplicate=duplicate)
 
@@ -118,7 +118,7 @@ def _knn_rows(
 
 
 def knn_values() -> Floats:
-    """The closed form of Jia et al. (2019) for the utility above."""
+    """Return the closed form of Jia et al. (2019) for the utility above."""
     (x, y), (x_test, y_test) = _knn_rows(*load_breast_cancer(return_X_y=True))
     return fs.knn_shapley(x, y, x_test, y_test, k=1).values
 
@@ -160,7 +160,7 @@ def features() -> Game:
 
 
 def volume() -> Game:
-    """Ten providers of 100 rows of the wine-like breast cancer features."""
+    """Return ten providers of 100 rows of the wine-like breast cancer features."""
     x, _ = load_breast_cancer(return_X_y=True)
     (scaled,) = _standardised(x[:, [0, 1, 4, 5]])
     datasets = [scaled[start * 50 : start * 50 + 50 + 5 * start] for start in range(10)]
@@ -168,7 +168,7 @@ def volume() -> Game:
 
 
 def tabulated(name: str, make: Callable[[], Game]) -> Game:
-    """The game as a table of all its utilities, computed once and kept."""
+    """Return the game as a table of all its utilities, computed once and kept."""
     game = make()
     path = TABLES / f"{name}-{fs.games.fingerprint(game)[:16]}.npy"
     if not path.exists():

@@ -42,6 +42,6 @@ PEERS = {
 
 
 def participants(*, peers: bool = True) -> AbstractContextManager[dict[str, Solve]]:
-    """All methods by name; the peers' processes end with the block."""
+    """Return all methods by name; the peers' processes end with the block."""
     own = {name: contenders.ours(estimator, told=name == TOLD) for name, estimator in OURS.items()}
     return contenders.participants(own, PEERS if peers else {})

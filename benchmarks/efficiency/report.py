@@ -126,7 +126,7 @@ def calibration(lines: list[Line]) -> str:
 
 
 def closer(lines: list[Line]) -> str:
-    """The methods that come near, with more repeats."""
+    """Return the methods that come near, with more repeats."""
     return _at_length(
         "A closer look",
         "The methods that come near where thirty repeats do not tell, with more of them",
@@ -147,7 +147,7 @@ def _at_length(
     columns: dict[str, Callable[[Line], str]],
     lines: list[Line],
 ) -> str:
-    """A table of some columns of lines that were repeated more often than the others."""
+    """Return a table of some columns of lines that were repeated more often than the others."""
     rows = [
         f"## {title}",
         "",

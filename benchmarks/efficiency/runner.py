@@ -49,7 +49,7 @@ class Line:
     fidelity_ratio_low: float = np.nan
     fidelity_ratio_high: float = np.nan
     coverage: float = np.nan
-    """Of 95 % intervals"""
+    """The coverage of 95 % intervals"""
     reported_over_true: float = np.nan
     """Median over players of the reported over the audited fidelity"""
     seconds: float = np.nan
@@ -265,7 +265,7 @@ def write(lines: Sequence[Line], path: Path) -> None:
 
 
 def read(path: Path) -> list[Line]:
-    """The lines of a CSV that `write` wrote."""
+    """Return the lines of a CSV that `write` wrote."""
     with path.open(newline="", encoding="utf-8") as file:
         return [
             Line(

@@ -31,7 +31,7 @@ class Truth:
 
 
 def truth_of(case: Case, game: Game, *, renew: bool = False, folder: Path = TRUTHS) -> Truth:
-    """The truth of a case, computed when it is not kept for this very game."""
+    """Return the truth of a case, computed when it is not kept for this very game."""
     path = folder / f"{case.name}.json"
     utilities = probe(game)
     if path.exists() and not renew:

@@ -102,7 +102,7 @@ def quiet() -> Iterator[None]:
 
 
 def coded(task: models.Task) -> models.Task:
-    """A frame as an array, its texts as numbers: the peers take nothing else."""
+    """Return a frame as an array, its texts as numbers: the peers take nothing else."""
     import pandas as pd
 
     if isinstance(task.rows, np.ndarray):
@@ -121,7 +121,7 @@ def coded(task: models.Task) -> models.Task:
 
 
 def error_table() -> list[str]:
-    """Mean squared errors at equal model rows, as shares of the mean squared value."""
+    """Return mean squared errors at equal model rows, as shares of the mean squared value."""
     tasks = [models.boosting(), models.network()[0], models.mixed_pipeline()]
     names = list(METHODS)
     lines = [

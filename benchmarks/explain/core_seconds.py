@@ -1,6 +1,6 @@
 """`fs.explain` as it is called by default, beside shap's Permutation at the same error.
 
-``python -m benchmarks.explain.core_seconds`` renews core_seconds.csv. Seconds are those of a core.
+``python -m benchmarks.explain.core_seconds`` renews core_seconds.csv. Seconds are of one core.
 Permutation explains row after row: its time for a walk and its error after some walks are measured
 on some rows, and scaled to all rows and to the walks that bring its error down to ours.
 """
@@ -22,7 +22,7 @@ from benchmarks.explain import models
 from benchmarks.explain.__main__ import permutation, quiet
 
 RESULTS = Path(__file__).with_suffix(".csv")
-# The rows whose errors are measured, against estimates from so many evaluations for each feature.
+# The rows whose errors are measured, against estimates from this many evaluations per feature.
 JUDGED, TRUE_PER_FEATURE = 10, 300
 WALKS = 6
 

@@ -59,7 +59,7 @@ def boosting(n_features: int = 14) -> Task:
 def network(
     n_features: int = 14, n_rows: int = 20, background: int = 50, hidden: int = 64
 ) -> tuple[Task, Any]:
-    """A torch network of two hidden layers, trained for some seconds; and its module."""
+    """Return a torch network of two hidden layers, trained for some seconds; and its module."""
     import torch
 
     torch.manual_seed(0)

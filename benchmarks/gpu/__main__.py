@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def seconds(run: Callable[[], object], repeats: int = 5) -> float:
-    """The shortest of some runs after a first one, the device's work included."""
+    """Return the shortest of some runs after a first one, the device's work included."""
     found = []
     for _ in range(repeats + 1):
         began = time.perf_counter()
@@ -48,7 +48,7 @@ def points(n_rows: int, n_features: int, seed: int = 0) -> tuple[Floats, NDArray
 
 
 def game(n_players: int, n_features: int, **options: Any) -> fs.games.DataGame:
-    """One point of each class besides the players, 100 to test on."""
+    """Return one point of each class besides the players, 100 to test on."""
     x, y = points(n_players + 400, n_features)
     rest = np.arange(n_players, len(y))
     base = np.array([rest[y[rest] == one][0] for one in (0, 1)])
@@ -104,7 +104,7 @@ def logistic(device: str, n_rows: int, columns: int, count: int, asked: float) -
 
 
 def estimate(device: str, evaluations: int) -> Iterator[Row]:
-    """A whole estimate: draws, fits, bookkeeping."""
+    """Yield a whole estimate: draws, fits, bookkeeping."""
     subject = game(100, 5, device=device, dtype="float32")
     fs.estimate(subject, "adjusted", budget=10_000, seed=0, progress=False)
     taken = []

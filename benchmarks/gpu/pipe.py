@@ -40,7 +40,7 @@ def timed(run: Callable[[], fs.Result]) -> tuple[float, fs.Result]:
 def repeated(
     subject: fs.games.DataGame, method: str, evaluations: int, runs: int, warm: int = 50_000
 ) -> Line:
-    """The median of some runs with their own seeds, and how far apart their values are."""
+    """Return the median of some runs with their own seeds, and how far apart their values are."""
     found = []
     for seed in range(runs + 1):
         budget = min(warm, evaluations) if seed == 0 else evaluations
@@ -94,13 +94,13 @@ def planted(
 def decided(
     n_players: int, device: str, budget: int, *, truth: int, base: int = 10, shares: float = 1.0
 ) -> Iterator[Line]:
-    """The worst and the best 5 %: who they are, as far as the budget decides it."""
+    """Yield the worst and the best 5 %: who they are, as far as the budget decides it."""
     subject, flipped = planted(n_players, device, n_players // 20, base=base)
     fs.estimate(subject, "adjusted", budget=20_000, seed=9, progress=False)
     some = n_players // 20
     rule = fs.Decided(bottom=some) & fs.Decided(top=some)
     ends = subject(np.array([[False] * n_players, [True] * n_players]))
-    # Values closer than an equal share, or so many of them, are ties.
+    # Values closer than an equal share, or a multiple of it, are ties.
     xi = shares * float(abs(ends[1] - ends[0])) / n_players
     taken, run = timed(
         lambda: fs.estimate(
@@ -198,7 +198,7 @@ def audited(device: str, runs: int, truth: int, epsilon1: float = 0.25) -> Itera
 
 
 def command(device: str, n_rows: int, evaluations: int) -> Iterator[Line]:
-    """The command line, from a file of comma-separated values."""
+    """Yield the command line, from a file of comma-separated values."""
     x, y = points(n_rows + 100, 5)
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "points.csv"
@@ -227,7 +227,7 @@ def command(device: str, n_rows: int, evaluations: int) -> Iterator[Line]:
 
 
 def profile(subject: fs.games.DataGame, method: str, evaluations: int) -> str:
-    """Where the time of one run goes: on the host, and on the device."""
+    """Return where the time of one run goes: on the host, and on the device."""
     from torch.profiler import ProfilerActivity
     from torch.profiler import profile as device_profile
 

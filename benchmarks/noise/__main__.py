@@ -1,7 +1,7 @@
 """Random utilities: exact tables of games plus noise, as ``python -m benchmarks.noise``.
 
-How often intervals hold the value of the expected utility, how large errors are against those of
-an oracle, and how often certificates are wrong. The oracle is the same method on a game that is
+How often intervals hold the value of the expected utility, how large errors are against an
+oracle's, and how often certificates are wrong. The oracle is the same method on a game that is
 not random: it is told of each coalition the mean of r draws, with the r of 1, 2, 4 that turns out
 best for this game and noise; r draws cost r evaluations.
 """
@@ -52,7 +52,7 @@ class NoisyTable:
         self.fingerprint = f"noisy table {deviation} {fixed}"
 
     def draw(self, coalitions: NDArray[np.bool_], seeds: NDArray[np.int64]) -> Floats:
-        """The utilities, each with the noise of its seed."""
+        """Return the utilities, each with the noise of its seed."""
         index = coalitions @ (1 << np.arange(self.n_players))
         words = (index.astype(np.uint64) << np.uint64(32)) + seeds.astype(np.uint64)
         for shift in (30, 27, 31):
@@ -74,20 +74,20 @@ TABLES = (
 
 
 def tables(folder: Path, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """The first game of each of some files."""
+    """Yield the first game of each of some files."""
     for name in names:
         yield name, np.load(folder / f"{name}.npz")["utilities"][0].astype(np.float64)
 
 
 def covered(run: fs.Result, truth: Floats, level: float = 0.95) -> NDArray[np.bool_]:
-    """Whether each value lies within its interval."""
+    """Return whether each value lies within its interval."""
     factor = stdtrit(np.maximum(run.counts - 1, 1), 0.5 + level / 2)
     inside: NDArray[np.bool_] = np.abs(run.values - truth) <= factor * run.standard_errors
     return inside
 
 
 def oracle(values: Floats, truth: Floats, method: str, deviation: float, seeds: range) -> float:
-    """The mean squared error of the best split between draws and coalitions."""
+    """Return the mean squared error of the best split between draws and coalitions."""
     n_players = values.size.bit_length() - 1
     errors = []
     for draws in SPLITS:
@@ -108,7 +108,7 @@ def oracle(values: Floats, truth: Floats, method: str, deviation: float, seeds: 
 def accuracy(
     folder: Path, names: Sequence[str], methods: Sequence[str], repeats: int, oracle_repeats: int
 ) -> list[str]:
-    """A row for each method and noise: coverage, and errors against the oracle's."""
+    """Return a row for each method and noise: coverage, and errors against the oracle's."""
     cells: dict[tuple[str, float], list[tuple[float, float]]] = defaultdict(list)
     for place, (name, values) in enumerate(tables(folder, names)):
         truth = fs.exact(fs.games.TableGame(values)).values
@@ -142,7 +142,7 @@ def accuracy(
 def certificates(
     folder: Path, names: Sequence[str], methods: Sequence[str], repeats: int
 ) -> list[str]:
-    """How often a certificate is wrong, of all that were issued."""
+    """Return how often a certificate is wrong, of all that were issued."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for place, (_, values) in enumerate(tables(folder, names)):
         truth = fs.exact(fs.games.TableGame(values)).values

@@ -1,6 +1,6 @@
 """Utilities that wait: calls of 50 ms in threads, on Dask and Ray.
 
-``python -m benchmarks.noise.waiting`` measures it. Seconds are those of the whole run, the driver's
+``python -m benchmarks.noise.waiting`` measures it. Seconds are of the whole run, the driver's
 core beside them: on a busy machine the first grow.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import fairshapley as fs
 
 CALLS, SECONDS, REPEATS, N_PLAYERS = 600, 0.05, 3, 12
-ROUNDS = 8  # in a round so many calls for each place: the way to a cluster is then hidden
+ROUNDS = 8  # calls for each place in a round: the way to a cluster is then hidden
 
 
 def _utility(coalition: tuple[int, ...]) -> float:
@@ -25,20 +25,20 @@ def _utility(coalition: tuple[int, ...]) -> float:
 
 
 def waits(coalition: tuple[int, ...]) -> float:
-    """A service that answers after 50 ms."""
+    """Return a service that answers after 50 ms."""
     time.sleep(SECONDS)
     return _utility(coalition)
 
 
 async def waits_async(coalition: tuple[int, ...]) -> float:
-    """The same from an ``async def``."""
+    """Return the same from an ``async def``."""
     await asyncio.sleep(SECONDS)
     return _utility(coalition)
 
 
 @contextmanager
 def dask_engine(workers: int, threads: int) -> Iterator[fs.DaskEngine]:
-    """A local cluster, whose threads are all kept busy."""
+    """Yield a local cluster, whose threads are all kept busy."""
     import distributed
 
     module: Any = distributed
@@ -52,7 +52,7 @@ def dask_engine(workers: int, threads: int) -> Iterator[fs.DaskEngine]:
 
 @contextmanager
 def ray_engine(places: int) -> Iterator[fs.RayEngine]:
-    """So many places on two CPUs."""
+    """Yield the given number of places on two CPUs."""
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, logging_level=40, log_to_driver=False)
@@ -63,7 +63,7 @@ def ray_engine(places: int) -> Iterator[fs.RayEngine]:
 
 
 def measured(method: str, function: Callable[..., Any], engine: Any) -> str:
-    """The fastest of some runs, in a row of the table."""
+    """Return the fastest of some runs, in a row of the table."""
     game = fs.games.FunctionGame(function, N_PLAYERS, key="waits")
     fs.estimate(game, method, budget=100, seed=1, engine=engine, progress=False)  # workers start
     runs = []

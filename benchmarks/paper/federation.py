@@ -44,7 +44,7 @@ class Federation:
     split: SplitKind
     n_agents: int
     rows_per_agent: int | None
-    """None: as many as there are"""
+    """None takes all rows"""
     test_rows: int | None
     rounds: int
     valued_every: int
@@ -58,7 +58,7 @@ class Federation:
     """Options of the network that differ from the paper's"""
     seed: int = 0
     version: int = 1
-    """Of the preparation and the training: a new one when they give other tables"""
+    """The version of preparation and training: a new one when they give other tables"""
 
     @property
     def valued_rounds(self) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ class FederationTable:
     tested: int
     """Test rows"""
     fingerprint: str
-    """Of the configuration"""
+    """The fingerprint of the configuration"""
     description: str
     """The configuration, the data's checksum, the machine and the time, for people"""
 
@@ -106,7 +106,7 @@ class FederationTable:
 
 
 def load_table(path: Path, federation: Federation) -> FederationTable:
-    """The table in a file, or an InputError where it is not that of this federation."""
+    """Return the table in a file, or an InputError where it is not that of this federation."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in _ARRAYS}
@@ -171,7 +171,7 @@ def train_table(
 def _valued_rounds(
     federation: Federation, ready: Ready, device: str | None, say: Callable[[str], None] | None
 ) -> Iterator[IntArray]:
-    """How many test rows all coalitions get right, round by round."""
+    """Yield how many test rows all coalitions get right, round by round."""
     from fairshapley.games.federated import ModelUtility, RoundGame
     from fairshapley_paper.federated.training import train
 
@@ -203,7 +203,7 @@ def _valued_rounds(
 
 @contextmanager
 def _threads(federation: Federation) -> Iterator[None]:
-    """One thread for small networks, which more of them only slow down."""
+    """Yield one thread for small networks, which more of them only slow down."""
     torch = import_torch("a federation without its table")
     before = torch.get_num_threads()
     torch.set_num_threads(1 if federation.network else before)

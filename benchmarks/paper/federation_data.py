@@ -35,11 +35,11 @@ class Ready:
     sizes: NDArray[np.int64]
     """The rows of each agent"""
     checksum: str
-    """Of the data set"""
+    """The checksum of the dataset"""
 
 
 def prepare(federation: Federation) -> Ready:
-    """The data and the network of a federation, as its configuration says."""
+    """Return the data and the network of a federation, as its configuration says."""
     data = load(federation.dataset)
     train, test = _parts(data, federation.seed)
     parts = split(
@@ -81,7 +81,7 @@ def prepare(federation: Federation) -> Ready:
 
 
 def _parts(data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
-    """The publisher's training and test rows, or a share of the rows held out."""
+    """Return the publisher's training and test rows, or a share of the rows held out."""
     if data.split is not None:
         return data.train, data.test
     order = side_generator(seed, "paper federation held out").permutation(len(data))

@@ -112,7 +112,7 @@ _CUT: dict[Size, dict[str, int]] = {
 
 
 def federation_of(name: str, size: Size = "full", seed: int = 0) -> Federation:
-    """The configuration of a federation at one of the sizes.
+    """Return the configuration of a federation at one of the sizes.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def federation_of(name: str, size: Size = "full", seed: int = 0) -> Federation:
 
 
 def table_path(folder: Path, federation: Federation) -> Path:
-    """Where the table of a federation is kept."""
+    """Return where the table of a federation is kept."""
     return folder / f"{federation.name}.npz"
 
 
@@ -153,7 +153,7 @@ def find_table(
     device: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> FederationTable:
-    """The table of a federation from the folder, or trained, and then kept there."""
+    """Return the table of a federation from the folder, or trained, and then kept there."""
     path = table_path(folder, federation)
     if path.exists():
         return load_table(path, federation)

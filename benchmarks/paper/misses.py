@@ -30,7 +30,7 @@ DIVISORS = {"its unit": 1.0, "its standard deviation": 77.0, "its maximum": 346.
 
 
 def marginals(game: Game, rng: np.random.Generator) -> FloatArray:
-    """One row for each permutation, one column for each player."""
+    """Return one row for each permutation, one column for each player."""
     ends = game(np.array([[False] * PLAYERS, [True] * PLAYERS]))
     found = []
     for _ in range(LONG // PERMUTATIONS):
@@ -42,7 +42,7 @@ def marginals(game: Game, rng: np.random.Generator) -> FloatArray:
 
 
 def coefficient(sample: FloatArray, truth: FloatArray, xi: float) -> float:
-    """The rank correlation of f, with the true values in it, and the accuracy."""
+    """Return the rank correlation of f, with the true values in it, and the accuracy."""
     errors = np.abs(sample.mean(axis=0) - truth) + APE_OFFSET
     accuracy = np.abs(errors / (truth + APE_OFFSET)) ** -0.5
     scores = (np.abs(truth) + xi) ** 2 / (sample.var(axis=0, ddof=1) + APE_OFFSET)

@@ -66,7 +66,7 @@ def _say(line: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 2 when it could not be done."""
+    """Return the command; 2 when it could not be done."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.paper.tabulating", description=__doc__
     )

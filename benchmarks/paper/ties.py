@@ -5,8 +5,8 @@ Between ``<!--= xi:diabetes-ridge:mc:mse -->`` and ``<!--/-->`` stands a number 
 are not the usual ones ``@honest``, ``@published`` or ``@error``. Two of them with " / " between
 them are a ratio. ``*`` for a scenario, or ``gae-*`` for methods, is the range over all there are.
 ``counts`` is the table of how many published numbers and columns were reproduced, ``tables`` the
-same for each table of P2–P4, ``accuracy NAME`` that of a federation's whole model in the first and
-in the last valued round.
+same for each table of P2–P4. ``accuracy NAME`` is the accuracy of a federation's whole model in the
+first and in the last valued round.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _PART = re.compile(r"(?P<path>[^@]+)(?:@(?P<kind>honest|published|error))?")
 
 
 def refresh(text: str, results: Path) -> str:
-    """The text with all tied numbers as the results have them."""
+    """Return the text with all tied numbers as the results have them."""
     return TIE.sub(lambda found: f"{found[1]}{tied(found['what'], results)}{found[4]}", text)
 
 
 def tied(what: str, results: Path) -> str:
-    """The number, or the range of numbers, that a tie stands for."""
+    """Return the number, or the range of numbers, that a tie stands for."""
     if what in WRITTEN:
         return "\n\n" + "\n".join(WRITTEN[what](columns(results))) + "\n\n"
     if what.startswith("accuracy "):
@@ -59,7 +59,7 @@ def tied(what: str, results: Path) -> str:
 
 
 def _values(path: str, results: Path) -> Iterator[tuple[str, float]]:
-    """The numbers of a path, by scenario where there are several of those."""
+    """Yield the numbers of a path, by scenario where there are several of those."""
     found = _PART.fullmatch(path.strip())
     parts = [] if found is None else found["path"].split(":")
     if found is None or len(parts) not in (4, 5):

@@ -31,7 +31,7 @@ ENOUGH = 0.75
 ORDER = 0.7
 """The least rank correlation of a column that is reproduced in order only"""
 FEWEST_ROWS = 5
-"""Of a column that can have an order"""
+"""The fewest rows of a column that can have an order"""
 
 BIASED = ("owen", "sobol", "stratified")
 LESS = "without Owen, Sobol and stratified, which are biased in the program"
@@ -66,7 +66,7 @@ Key: TypeAlias = tuple[str, str, str, str, float | None]
 
 
 def read_numbers(path: Path) -> dict[Key, Valued]:
-    """The numbers of a results file."""
+    """Return the numbers of a results file."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
@@ -151,7 +151,7 @@ class Column:
 
 
 def columns(results: Path) -> list[Column]:
-    """All columns of the published tables, in all readings, beside the numbers in a folder.
+    """Return all columns of the published tables, in all readings, beside the numbers in a folder.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _cells(experiment: Experiment, numbers: dict[Key, Valued]) -> list[Cell]:
 
 
 def page(results: Path) -> str:
-    """The page of all verdicts, as Markdown."""
+    """Return the page of all verdicts, as Markdown."""
     found = columns(results)
     lines = ["# Every published number beside ours", "", RULE, "", *counts(found), ""]
     lines += ["## By table", "", *_overview(found), "", "## Number by number", ""]
@@ -237,7 +237,7 @@ def counts(found: Sequence[Column]) -> list[str]:
 
 
 def by_table(found: Sequence[Column]) -> list[str]:
-    """Numbers and columns of each table of P2–P4, as the authors' program does it."""
+    """Return numbers and columns of each table of P2–P4, as the authors' program does it."""
     heads = ["table", "numbers", *MARKS, "columns", *VERDICTS]
     lines = [table_row(heads), table_row(["---", *["---:"] * (len(heads) - 1)])]
     small = {one.name for one in small_games.EXPERIMENTS if one.reading == "program"}
@@ -279,7 +279,7 @@ def _label(column: Column) -> str:
 
 
 def _details(own: Sequence[Column]) -> list[str]:
-    """The table of one scenario, or of a figure."""
+    """Return the table of one scenario, or of a figure."""
     first, scenario = own[0], own[0].scenario
     title = scenario.title if scenario else first.experiment.title
     heading = f"### {title}: {READINGS[first.experiment.reading]}"
@@ -295,7 +295,7 @@ def _details(own: Sequence[Column]) -> list[str]:
 
 
 def _place(cell: Cell, column: Column) -> str:
-    """The name of a row."""
+    """Return the name of a row."""
     if column.scenario is None:
         return cell.scenario.title
     return METHODS[cell.row].label if cell.x is None else f"ξ = {cell.x:g}"

@@ -40,7 +40,7 @@ class Peer:
     """What is installed without what it asks for, since that is old or not used"""
 
     def python(self) -> Path:
-        """The interpreter of the peer's environment, which is made on first use."""
+        """Return the interpreter of the peer's environment, which is made on first use."""
         folder = ENVIRONMENTS / (*self.alone, *self.requirements)[0].replace("==", "-")
         stamp = folder / "installed"
         wanted = "\n".join((*self.requirements, *self.alone))
@@ -99,7 +99,7 @@ class PeerProcess:
         budget: int,
         seed: int,
     ) -> dict[str, Any]:
-        """Values, seconds and distinct evaluations of one run."""
+        """Return values, seconds and distinct evaluations of one run."""
         task = {
             "game": name,
             "n_players": n_players,

@@ -40,7 +40,7 @@ class PipedUtility(UtilityBase):
 
 
 class Distinct(StoppingCriterion):
-    """Stop when so many distinct coalitions were asked for."""
+    """Stop when a number of distinct coalitions were asked for."""
 
     def __init__(self, oracle, budget):
         super().__init__()

@@ -51,7 +51,7 @@ def tolerance(phi: Floats) -> Floats:
 
 
 def needed(phi: Floats, variances: Floats) -> float:
-    """The contributions at which normal errors fail A0 jointly with the probability δ.
+    """Return the contributions at which normal errors fail A0 jointly with the probability δ.
 
     The players' errors are taken as independent, which is near the truth and favours nobody: it
     is used for the starting point of ours and for the extrapolation of pyDVL alike.
@@ -66,7 +66,7 @@ def needed(phi: Floats, variances: Floats) -> float:
 
 
 def ours(game: Game, phi: Floats, repeats: int, *, pool: bool) -> Reached:
-    """The fewest evaluations, on a grid of steps of a tenth, that pass."""
+    """Return the fewest evaluations, on a grid of steps of a tenth, that pass."""
     method = fs.RegressionAdjusted(pool=pool)
     pilot = fs.estimate(game, method, budget=60 * game.n_players, xi=XI, seed=1, progress=False)
     pairs = needed(phi, np.square(pilot.standard_errors) * pilot.counts)

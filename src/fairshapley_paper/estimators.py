@@ -26,7 +26,7 @@ from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
 
 @dataclass(frozen=True, eq=False)
 class BootstrapWalk(Walks):
-    """A permutation of the bootstrap, told apart from those of the method."""
+    """A permutation of the bootstrap, a type apart from the draws of the method."""
 
 
 @dataclass(eq=False)
@@ -39,9 +39,9 @@ class BootstrappedState:
     moments: Moments
     inner: Any
     permutations: int = 0
-    """Of the bootstrap, so far"""
+    """The permutations of the bootstrap so far"""
     effort: tuple[int, int] = (0, 0)
-    """Marginals (coalitions where there are none) of the bootstrap and of the method"""
+    """The marginals of the bootstrap and of the method; coalitions if it has no marginals"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,17 +72,17 @@ class Bootstrapped(Estimator[BootstrappedState, Draw]):
 
     @property
     def traits(self) -> Traits:
-        """Those of the method, but that a permutation serves all players."""
+        """The traits of the method; a permutation serves all players."""
         return replace(self.inner.traits, independent=False, iid=False, efficient=False)
 
     def start(self, problem: Problem) -> BootstrappedState:
-        """Nothing told."""
+        """Start with no utilities."""
         weights = walk_weights(problem)
         moments = Moments(problem.n_players)
         return BootstrappedState(problem, weights, moments, self.inner.start(problem))
 
     def ask(self, state: BootstrappedState, rng: np.random.Generator) -> Draw | None:
-        """A permutation, and after the last of them what the method asks."""
+        """Return a permutation, and after the last of them what the method asks."""
         if state.permutations < self.permutations:
             return BootstrapWalk(random_ranks(rng, 1, state.problem.n_players))
         return self.inner.ask(state.inner, rng)
@@ -102,7 +102,7 @@ class Bootstrapped(Estimator[BootstrappedState, Draw]):
         state.effort = (bootstrap, method + effort)
 
     def estimate(self, state: BootstrappedState) -> Estimate:
-        """The weighted mean; the bootstrap alone for players the method knows nothing of yet."""
+        """Return the weighted mean; the bootstrap alone for players without a contribution."""
         if self.pooled:
             pooled = Moments(state.problem.n_players)
             pooled.merge(state.moments)
@@ -144,7 +144,7 @@ class SingleAntithetic(MonteCarlo):
     walk: bool = False
 
     def ask(self, state: SamplingState, rng: np.random.Generator) -> SingleMarginals | None:
-        """The sets of the players in turn, each followed by its mirror image."""
+        """Return the sets of the players in turn, each followed by its mirror image."""
         half = super().ask(state, rng)
         assert isinstance(half, SingleMarginals)  # noqa: S101 - for the types: walk is False
         last = np.asarray(state.problem.n_players - 1, dtype=half.ranks.dtype)
@@ -176,7 +176,7 @@ class SingleSobol(MonteCarlo):
     walk: bool = False
 
     def ask(self, state: SamplingState, rng: np.random.Generator) -> SingleMarginals | None:
-        """The next players, each at its place in a permutation of its own."""
+        """Return the next players, each at its place in a permutation of its own."""
         n_players = state.problem.n_players
         ranks = sobol_ranks(rng, POINTS, n_players)
         players = (state.told + np.arange(POINTS)) % n_players

@@ -59,7 +59,7 @@ class Scenario:
     build: Callable[[Setup], ScenarioGame]
     """A function of a module (or a partial of one), so that processes can be given it"""
     needs: str = ""
-    """The data set that must be there, by its name in `fairshapley_paper.datasets`"""
+    """The dataset that must be there, by its name in `fairshapley_paper.datasets`"""
     semivalue: str = "shapley"
     form_of: str = ""
     """Where it is another reading of a published scenario: the name of that"""
@@ -93,16 +93,16 @@ class Setting:
     """Where the time is short: these methods of the experiment alone"""
 
     def permutations(self, *, greedy: bool = False) -> int:
-        """The bootstrap's permutations, for GAE or for another method."""
+        """Return the bootstrap's permutations, for GAE or for another method."""
         return (self.greedy_bootstrap if greedy else None) or self.bootstrap
 
     def honest_permutations(self, n_players: int) -> int:
-        """The bootstrap of the honest accounting: at most a quarter of its evaluations."""
+        """Return the bootstrap of the honest accounting: at most a quarter of its evaluations."""
         quarter = self.total_evaluations(n_players) // (4 * max(1, n_players - 1))
         return max(2, min(self.bootstrap, quarter))
 
     def total_evaluations(self, n_players: int) -> int:
-        """The budget of the honest accounting.
+        """Return the budget of the honest accounting.
 
         v(∅) and v(N), n − 1 for each bootstrap permutation, two for each further marginal: what
         the paper's budget costs when no two coalitions are the same.
@@ -154,7 +154,7 @@ class Trial:
         return self.path[-1]
 
     def outcome(self, accounting: Accounting) -> Outcome:
-        """The outcome by one of the accountings."""
+        """Return the outcome by one of the accountings."""
         return self.paper if accounting == "paper" else self.honest
 
 
@@ -182,7 +182,7 @@ class Measure:
     each: Callable[[Outcome, Ground], float | Points] | None = None
     """For the outcome of every trial …"""
     together: Callable[[Sequence[Outcome], Ground], float | Points] | None = None
-    """… or for those of all trials of a method …"""
+    """… or for the outcomes of all trials of a method …"""
     whole: Callable[[Trial, Ground], float] | None = None
     """… or for every trial with all that it recorded"""
     path: bool = False

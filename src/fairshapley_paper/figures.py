@@ -41,14 +41,14 @@ def _colour(method: str) -> str:
 
 
 def shown_measures(report: Report) -> list[Measure]:
-    """The measures that have a picture: all curves, and the first plain number."""
+    """Return the measures that have a picture: all curves, and the first plain number."""
     measures = report.experiment.measures
     plain = [measure for measure in measures if not measure.x][:1]
     return [*plain, *(measure for measure in measures if measure.x)]
 
 
 def picture_names(report: Report) -> list[str]:
-    """The files that `draw` writes."""
+    """Return the files that `draw` writes."""
     names = [f"{measure.name}.png" for measure in shown_measures(report)]
     return [FIGURE_1, *names] if "ranked_fidelity.png" in names else names
 

@@ -50,7 +50,7 @@ class RememberingGame:
         self._evaluator = Evaluator(game, self.n_players)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row, computed when it is new."""
+        """Return the utility of each row, computed when it is new."""
         draw = ListedCoalitions.of(coalitions)
         return self._evaluator.evaluate(draw).values
 
@@ -64,7 +64,7 @@ def prepare_run(
     seed: int,
     evaluations: int | None = None,
 ) -> Run:
-    """A run that knows nothing of the game but its utilities.
+    """Return a run that knows nothing of the game but its utilities.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def prepare_run(
 
 
 def finish(run: Run) -> Outcome:
-    """What is known when the budget is spent, or when the values are exact."""
+    """Return what is known when the budget is spent, or when the values are exact."""
     run.execute(progress=False)
     return outcome(run)
 
 
 def outcome(run: Run) -> Outcome:
-    """What a run knows now."""
+    """Return what a run knows now."""
     now = run.estimate()
     return Outcome(now.values, now.variances, run.evaluator.tally.evaluations, run.marginals)
 
@@ -102,7 +102,7 @@ def run_trial(
     seed: int,
     xi: float,
 ) -> Trial:
-    """One trial of a method.
+    """Return one trial of a method.
 
     Parameters
     ----------
@@ -136,10 +136,10 @@ def run_trial(
 
 
 def _paper_path(run: Run, setting: Setting, permutations: int) -> Iterator[Outcome]:
-    """The outcome when each of the looks' budgets is spent.
+    """Yield the outcome when each of the looks' budgets is spent.
 
-    A method without marginals is charged for requests, repeated ones too: what so many marginals
-    request at most, n − 1 for a permutation and two for a single marginal.
+    A method without marginals is charged for requests, repeated ones too: the most that the
+    marginals could request, n − 1 for a permutation and two for a single marginal.
     """
     n_players = run.game.n_players
     # With one look only the end is asked for; a curve starts where the bootstrap ends.
@@ -164,7 +164,7 @@ MOST_PLAYERS = 20
 TRUTH = "truth"
 """What stands in the place of a method in a job that finds true values"""
 PUBLISHED_TRIALS = 5
-# Seeds of trials count up from a multiple of this, those of truths from another stretch.
+# Seeds of trials count up from a multiple of this, seeds of truths from another stretch.
 SEED_STRIDE = 1_000_000
 
 
@@ -188,7 +188,7 @@ class Job:
         return start + self.number + (SEED_STRIDE // 2 if self.method == TRUTH else 0)
 
     def configuration(self) -> dict[str, str]:
-        """All that the outcome depends on but the code, as texts."""
+        """Return all that the outcome depends on but the code, as texts."""
         # Trials and, for a trial, the truth do not change what one run does.
         fixed = {"trials": 0} if self.method == TRUTH else {"trials": 0, "truth": None}
         method = METHODS["exact" if self.method == TRUTH else self.method]
@@ -210,7 +210,7 @@ _built: dict[tuple[Any, ...], tuple[ScenarioGame, RememberingGame]] = {}
 
 
 def built(job: Job) -> tuple[ScenarioGame, RememberingGame]:
-    """The scenario of a job, and the memory of its utilities."""
+    """Return the scenario of a job, and the memory of its utilities."""
     key = (job.experiment, job.scenario.name, job.setup)
     if key not in _built:
         _built.clear()
@@ -251,7 +251,7 @@ def _federation_trial(job: Job, form: Form, rounds: Sequence[Game], spans: Seque
 
 
 def _truth_part(job: Job, played: ScenarioGame) -> Trial:
-    """One of the runs whose mean is the truth."""
+    """Return one of the runs whose mean is the truth."""
     started = time.process_time()
     truth, n_players = job.setting.truth, played.game.n_players
     if truth is None and n_players > MOST_PLAYERS:
@@ -275,7 +275,7 @@ def _truth_part(job: Job, played: ScenarioGame) -> Trial:
 
 
 def worker_count(engine: Any) -> int:
-    """The processes that an engine option asks for; 0 for this process."""
+    """Return the processes that an engine option asks for; 0 for this process."""
     parsed = parse_engine(engine)
     if isinstance(parsed, ProcessEngine):
         return parsed.workers

@@ -30,7 +30,7 @@ Arguments = ParamSpec("Arguments")
 
 
 def _or_nan(compute: Callable[Arguments, float]) -> Callable[Arguments, float]:
-    """A measure that is not defined (all scores equal, a sum of 0) is NaN in the tables."""
+    """Return a measure that is not defined (all scores equal, a sum of 0) is NaN in the tables."""
 
     def defined(*args: Arguments.args, **kwargs: Arguments.kwargs) -> float:
         try:
@@ -58,12 +58,12 @@ COSTS = (
 
 
 def reported(outcome: Outcome, xi: float) -> FloatArray:
-    """The fidelity scores that an estimator gives itself."""
+    """Return the fidelity scores that an estimator gives itself."""
     return fidelity(outcome.values, outcome.variances, xi)
 
 
 def audited(outcomes: Sequence[Outcome], ground: Ground) -> FloatArray:
-    """The fidelity of each player: (|φ| + ξ)² over the mean squared error of the trials."""
+    """Return the fidelity of each player: (|φ| + ξ)² over the mean squared error of the trials."""
     values = np.stack([outcome.values for outcome in outcomes])
     errors = np.square(values - ground.truth).mean(axis=0)
     return fidelity(ground.truth, errors, ground.xi)
@@ -84,7 +84,7 @@ TRUE_MIN_FIDELITY = Measure(
 
 
 def _chosen_elsewhere(outcomes: Sequence[Outcome], ground: Ground) -> float:
-    """The fidelity in one half of the trials of who has the lowest in the other half.
+    """Return the fidelity in one half of the trials of who has the lowest in the other half.
 
     The minimum of estimated scores is too low on average: it is the score of whoever had bad luck.
     A player chosen by other trials has no such luck, and is not always the worst: this is too high.
@@ -113,13 +113,13 @@ def _study_scores(outcome: Outcome, ground: Ground, xi: float) -> FloatArray:
 
 @_or_nan
 def _spearman(outcome: Outcome, ground: Ground, xi: float, *, by_run: bool) -> float:
-    """The coefficient with the estimator's own score, or with f as the study computes it."""
+    """Return the coefficient with the estimator's own score, or with f as the study computes it."""
     scores = reported(outcome, xi) if by_run else _study_scores(outcome, ground, xi)
     return metrics.fidelity_spearman(scores, outcome.values, ground.truth, offset=APE_OFFSET)
 
 
 def _spearman_measures(name: str, label: str, *, by_run: bool) -> tuple[Measure, Measure]:
-    """The coefficient at the experiment's ξ, and by ξ."""
+    """Return the coefficient at the experiment's ξ, and by ξ."""
     single = Measure(
         name,
         label,
@@ -144,7 +144,7 @@ OWN_SPEARMAN, OWN_SPEARMAN_BY_XI = _spearman_measures(
 
 
 def _ranked(outcomes: Sequence[Outcome], ground: Ground, *, what: str) -> Points:
-    """Means over the trials of APE^−½ or f of each player, sorted by the former (Figure 1).
+    """Return means over the trials of APE^−½ or f of each player, sorted by the former (Figure 1).
 
     f has the true values in it, as in the figure.
     """
@@ -180,7 +180,7 @@ def _error(
     metric: Callable[..., float],
     normalise: metrics.Normalise | None = "mean",
 ) -> Measure:
-    """A metric of the values and the truth, each divided by its own mean where nothing is said."""
+    """Return the measure of a metric; by default both values are divided by their means first."""
 
     def each(outcome: Outcome, ground: Ground) -> float:
         return metric(*metrics.normalised(outcome.values, ground.truth, normalise))
@@ -259,14 +259,14 @@ def _deviation(outcome: Outcome, ground: Ground) -> float:
 
 
 def _moved(outcome: Outcome, ground: Ground, *, action: Action, first: First) -> Points:
-    """The utility as players join or leave, as published."""
+    """Return the utility as players join or leave, as published."""
     game = ground.played.game
     drawn = curve(game, outcome.values, action=action, first=first, steps=CURVE_STEPS)
     return dict(zip(drawn.counts.astype(float).tolist(), drawn.utilities.tolist(), strict=True))
 
 
 def _added_area(outcome: Outcome, ground: Ground, *, first: First) -> float:
-    """The mean height of the same curve on rows that the utility has not seen."""
+    """Return the mean height of the same curve on rows that the utility has not seen."""
     game = ground.played.facts["held_out"]
     return curve(game, outcome.values, action="add", first=first, steps=CURVE_STEPS).area
 

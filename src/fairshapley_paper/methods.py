@@ -43,7 +43,7 @@ class Method:
 def bootstrapped(
     inner: Estimator[Any, Any], permutations: int, *, pooled: bool = False
 ) -> Bootstrapped:
-    """An estimator after the paper's bootstrap; `pooled` as for `Bootstrapped`."""
+    """Return an estimator after the paper's bootstrap; `pooled` as for `Bootstrapped`."""
     return Bootstrapped(inner=inner, permutations=permutations, pooled=pooled)
 
 
@@ -66,7 +66,7 @@ def _greedy(alpha: int) -> Method:
 
 
 def _programmed(name: str, label: str, form: str, **options: Any) -> Method:
-    """A method as the authors' program has it; `form` is one of its `FORMS`."""
+    """Return a method as the authors' program has it; `form` is one of its `FORMS`."""
     return Method(
         name=name,
         label=f"{label}, as programmed",

@@ -28,13 +28,13 @@ Normalise = Literal["mean", "sum"]
 
 
 def divide(top: FloatArray, bottom: FloatArray | float) -> FloatArray:
-    """The quotient, not finite where it is not defined; the caller says what to do about that."""
+    """Return the quotient, not finite where it is not defined, which the caller handles."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return top / bottom
 
 
 def scaled(values: FloatArray, normalise: Normalise | None, name: str) -> FloatArray:
-    """Values divided by their own mean or sum; an InputError where that is 0."""
+    """Return values divided by their own mean or sum; an InputError where that is 0."""
     if normalise is None:
         return values
     units = {"mean": values.mean(), "sum": values.sum()}
@@ -50,7 +50,7 @@ def scaled(values: FloatArray, normalise: Normalise | None, name: str) -> FloatA
 def normalised(
     estimate: ArrayLike, truth: ArrayLike, normalise: Normalise | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimates and true values, checked and each scaled by its own."""
+    """Return estimates and true values, checked and each scaled by its own."""
     values, phi = check_estimate(estimate, truth)
     return (scaled(values, normalise, "the estimates"), scaled(phi, normalise, "the true values"))
 
@@ -135,7 +135,7 @@ def nullity_error(estimate: ArrayLike, truth: ArrayLike) -> float:
 def symmetry_violations(
     estimate: ArrayLike, truth: ArrayLike, pairs: ArrayLike, epsilon1: float, xi: float
 ) -> float:
-    """The share of pairs of identical players whose estimates are too far apart.
+    """Return the share of pairs of identical players whose estimates are too far apart.
 
     The study's threshold is t = ε1·|φ_i| + ξ·ε1, half of A2's, with φ and φ̂ each divided by its
     sum; where φ_i and φ_j differ, t has the mean of |φ_i| and |φ_j|. Section "Effect of f on
@@ -210,7 +210,7 @@ def noisy_label_f1(
     *,
     rule: Literal["cluster", "below_centre"] = "cluster",
 ) -> float:
-    """The F1 score of finding noisy labels by a low value.
+    """Return the F1 score of finding noisy labels by a low value.
 
     The values are split in two by k-means; F1 = 2·TP / (2·TP + FP + FN) of calling the lower
     cluster noisy. Appendix "Noisy Label Detection" of the paper.

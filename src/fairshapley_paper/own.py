@@ -33,7 +33,7 @@ def add_method(place: str) -> None:
 
 
 def own_scenario(place: str, experiment: Experiment) -> Scenario:
-    """The scenario of a game: an object, or a function without arguments that returns one."""
+    """Return the scenario of a game, or of a function without arguments that returns a game."""
     known = _built(Setup("full", 0), place).facts
     needed = NEEDED.get(experiment.name)
     if needed is not None and not known.get(needed):
@@ -62,6 +62,6 @@ def _name(place: str) -> str:
 
 
 def _version(place: str) -> str:
-    """The fingerprint of a module: what was run before its last change is run again."""
+    """Return the fingerprint of a module: what was run before its last change is run again."""
     file = sys.modules[place.partition(":")[0]].__file__
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""

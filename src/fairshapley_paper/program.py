@@ -52,7 +52,7 @@ class Utilities:
             self._table = game(AllCoalitions(n_players).masks(0, 1 << n_players))
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row."""
+        """Return the utility of each row."""
         places = coalitions @ self._bits
         self._asked[places] = True
         return self._game(coalitions) if self._table is None else self._table[places]
@@ -63,13 +63,13 @@ class Utilities:
         return int(self._asked.sum())
 
     def marginals(self, before: BoolArray, players: IntArray) -> FloatArray:
-        """What each player adds to the coalition of its row, which is without it."""
+        """Return what each player adds to the coalition of its row, which is without it."""
         joined = before.copy()
         joined[np.arange(len(players)), players] = True
         return self(joined) - self(before)
 
     def walks(self, ranks: RankArray) -> FloatArray:
-        """The marginals of all players in permutations, entry (permutation, player)."""
+        """Return the marginals of all players in permutations, entry (permutation, player)."""
         n_players = self.n_players
         before = ranks[:, None, :] < ranks[:, :, None]
         players = np.tile(np.arange(n_players), len(ranks))
@@ -85,18 +85,18 @@ class Contributions:
 
     @classmethod
     def of_rows(cls, rows: FloatArray) -> Contributions:
-        """Those of all players, a row at a time."""
+        """Return the contributions of all players, a row at a time."""
         return cls(np.tile(np.arange(rows.shape[1]), len(rows)), rows.ravel())
 
     def with_more(self, more: Contributions) -> Contributions:
-        """Both together."""
+        """Return both together."""
         return Contributions(
             np.concatenate([self.players, more.players]),
             np.concatenate([self.amounts, more.amounts]),
         )
 
     def means(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """The mean of each player, the variance of the mean, and the number."""
+        """Return the mean of each player, the variance of the mean, and the number."""
         counts = np.bincount(self.players)
         means = np.bincount(self.players, self.amounts) / counts
         squares = np.bincount(self.players, np.square(self.amounts - means[self.players]))
@@ -123,7 +123,7 @@ class Started:
         return self.utilities.n_players
 
     def single(self, ranks: RankArray, players: IntArray) -> Contributions:
-        """One player's marginal of each permutation."""
+        """Return one player's marginal of each permutation."""
         places = ranks[np.arange(len(players)), players]
         return Contributions(players, self.utilities.marginals(ranks < places[:, None], players))
 
@@ -135,7 +135,7 @@ Form: TypeAlias = Callable[[Started], Contributions]
 def run_form(
     form: Form, game: Game, permutations: int, marginals: int, xi: float, rng: np.random.Generator
 ) -> Outcome:
-    """What the program reports of a game.
+    """Return what the program reports of a game.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def sobol(start: Started) -> Contributions:
 
 @lru_cache(maxsize=128)
 def sobol_orders(seed: int, rows: int, n_players: int) -> RankArray:
-    """Permutations, as ranks, from the first points of a sequence."""
+    """Return permutations, as ranks, from the first points of a sequence."""
     bits = int(np.ceil(np.log2(rows)))
     u = qmc.Sobol(n_players - 2, scramble=True, seed=seed).random_base2(bits)[:rows]
     angles = 2 * u / np.pi  # the program's last angle

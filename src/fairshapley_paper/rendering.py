@@ -40,7 +40,7 @@ def write(report: Report) -> tuple[Path, ...]:
 
 
 def _text(cell: str | float | None) -> str:
-    """Six digits are more than any of the numbers has; nothing for what is not defined."""
+    """Return a cell with six digits, more than any number has; empty where it is not defined."""
     if isinstance(cell, str):
         return cell
     return "" if cell is None or math.isnan(cell) else f"{cell:.6g}"

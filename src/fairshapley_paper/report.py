@@ -76,7 +76,7 @@ class Report:
         accounting: Accounting = "paper",
         x: float | None = None,
     ) -> float:
-        """One of the numbers; NaN where there is none."""
+        """Return one of the numbers; NaN where there is none."""
         for number in self.numbers:
             key = (number.scenario, number.method, number.measure, number.accounting)
             if key == (scenario, method, measure, accounting) and number.x == x:
@@ -84,7 +84,7 @@ class Report:
         return math.nan
 
     def summary(self) -> str:
-        """The tables as Markdown, the published numbers beside ours."""
+        """Return the tables as Markdown, the published numbers beside ours."""
         from fairshapley_paper.tables import markdown
 
         return markdown(self)
@@ -93,7 +93,7 @@ class Report:
 def measured(
     measure: Measure, scenario: str, trials: Sequence[Trial], ground: Ground
 ) -> list[Number]:
-    """The numbers of one measure for the trials of one method."""
+    """Return the numbers of one measure for the trials of one method."""
     found = []
     for accounting in measure.accountings:
         if accounting == "honest" and METHODS[trials[0].method].form is not None:
@@ -112,7 +112,7 @@ def measured(
 def _measured_at(
     place: float | None, measure: Measure, outcomes: Sequence[Outcome], ground: Ground
 ) -> dict[float | None, tuple[float, float]]:
-    """Values and standard errors by x."""
+    """Return values and standard errors by x."""
     if measure.together is not None:
         answer = measure.together(outcomes, ground)
         if isinstance(answer, Mapping):
@@ -131,7 +131,7 @@ def _resampled_error(
     outcomes: Sequence[Outcome],
     ground: Ground,
 ) -> float:
-    """The spread of a number of all trials together when the trials are drawn again."""
+    """Return the spread of a number of all trials together when the trials are drawn again."""
     if len(outcomes) < FEWEST_TRIALS:
         return math.nan
     rng = side_generator(0, "paper trials drawn again")
@@ -143,7 +143,7 @@ def _resampled_error(
 def _stages(
     measure: Measure, trials: Sequence[Trial], accounting: Accounting
 ) -> dict[float | None, list[Outcome]]:
-    """The outcomes to be measured: by the share of m that is spent, in percent, or at the end."""
+    """Return the outcomes to be measured: by the share of m spent, in percent, or at the end."""
     if not measure.path:
         return {None: [trial.outcome(accounting) for trial in trials]}
     last = len(trials[0].path) - 1
@@ -154,7 +154,7 @@ def _stages(
 
 
 def _mean_and_error(values: FloatArray) -> tuple[float, float]:
-    """Mean and standard error of the numbers that are defined."""
+    """Return mean and standard error of the numbers that are defined."""
     known = values[np.isfinite(values)]
     if len(known) == 0:
         # An infinite score is a proven value; NaN is not defined.
@@ -184,7 +184,7 @@ Key = tuple[str, str, str, float | None]
 
 
 def published_numbers(experiment: str) -> dict[Key, Valued]:
-    """The paper's numbers for an experiment; none where it prints none.
+    """Return the paper's numbers for an experiment; none where it prints none.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def published_numbers(experiment: str) -> dict[Key, Valued]:
 
 
 def published_beside(report: Report) -> dict[Key, Valued]:
-    """The paper's numbers by our own names: beside every reading and every form of a row.
+    """Return the paper's numbers by our own names: beside every reading and every form of a row.
 
     None beside a run with smaller settings, whose numbers are others.
     """

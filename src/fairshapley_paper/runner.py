@@ -70,7 +70,7 @@ def run(
     quick
         Smaller games and budgets, within two minutes on two cores.
     out
-        The folder for results; those of this experiment go into a subfolder of its name. Finished
+        The folder for results; this experiment's go into a subfolder of its name. Finished
         trials are kept there, and are not repeated.
     engine
         None for this process, "processes" or "processes:4" to run trials side by side.
@@ -154,7 +154,7 @@ def run(
 
 
 def _experiment(name: str) -> tuple[Experiment, tuple[str, ...]]:
-    """The experiment of a name; for a table or figure also the scenarios behind it."""
+    """Return the experiment of a name; for a table or figure also the scenarios behind it."""
     if name in EXPERIMENTS:
         return EXPERIMENTS[name], ()
     for experiment in EXPERIMENTS.values():
@@ -172,7 +172,7 @@ def _experiment(name: str) -> tuple[Experiment, tuple[str, ...]]:
 def _chosen(
     experiment: Experiment, what: str, wanted: Sequence[str], known: Sequence[str]
 ) -> list[str]:
-    """Those of the known names that are wanted; all of them where none is."""
+    """Return the known names that are wanted; all of them if none is."""
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise InputError(
@@ -182,7 +182,7 @@ def _chosen(
 
 
 def _check_data(scenarios: Sequence[Scenario]) -> None:
-    """An error that names every data set that is missing, and says what is there."""
+    """Raise an InputError that names every missing dataset, and what can be run without them."""
     present = available()
     needed = dict.fromkeys(scenario.needs for scenario in scenarios if scenario.needs)
     missing = [name for name in needed if name not in present]
@@ -203,7 +203,7 @@ def jobs_of(
     setting: Setting,
     methods: Sequence[str],
 ) -> list[Job]:
-    """All trials of a scenario, those of the truth first."""
+    """Return the jobs of a scenario: the truth first, then all trials."""
     parts = 1 if setting.truth is None else setting.truth.parts
     plan = [(TRUTH, part) for part in range(parts)]
     for method in methods:
@@ -219,7 +219,7 @@ def jobs_of(
 
 
 def _done(jobs: Sequence[Job], store: Store, workers: int, progress: Progress) -> dict[Job, Trial]:
-    """The trials of all jobs, from the store or done now; what is done is kept at once."""
+    """Return the trials of all jobs, from the store or done now; what is done is kept at once."""
     trials = {job: found for job in jobs if (found := store.find(job)) is not None}
     left = [job for job in jobs if job not in trials]
     with _shown(progress, jobs[0].experiment, len(jobs)) as show:
@@ -234,7 +234,7 @@ def _done(jobs: Sequence[Job], store: Store, workers: int, progress: Progress) -
 def _measure(
     experiment: Experiment, jobs: Sequence[Job], trials: dict[Job, Trial]
 ) -> tuple[list[Number], list[str]]:
-    """The numbers of the jobs of one scenario, and notes on its game and its truth."""
+    """Return the numbers of the jobs of one scenario, and notes on its game and its truth."""
     scenario, played = jobs[0].scenario, built(jobs[0])[0]
     by_method: dict[str, list[Trial]] = {}
     for job in jobs:
@@ -250,7 +250,7 @@ def _measure(
 
 
 def _truth_note(truth: Truth | None, values: FloatArray) -> str:
-    """How good the true values are, the mean of several parts."""
+    """Return how good the true values are, the mean of several parts."""
     size = float(np.abs(values.mean(axis=0)).mean())
     if truth is None:
         return f"the true values are exact; mean |φ| is {size:.3g}"
@@ -263,7 +263,7 @@ def _truth_note(truth: Truth | None, values: FloatArray) -> str:
 
 
 def _of_truth(experiment: Experiment, ground: Ground) -> str:
-    """What an estimate without error has, by the measures that ask for it."""
+    """Return what an estimate without error has, by the measures that ask for it."""
     truth = Outcome(ground.truth, np.zeros_like(ground.truth), 0, None)
     sentences = [
         f"{measure.label} {measure.each(truth, ground):.3g}"
@@ -275,7 +275,7 @@ def _of_truth(experiment: Experiment, ground: Ground) -> str:
 
 @contextmanager
 def _shown(progress: Progress, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """What shows the jobs that are done: a bar on a terminal, a function's calls, or nothing."""
+    """Yield what shows finished jobs: a bar on a terminal, a function's calls, or nothing."""
     from fairshapley.runs.progress import ProgressLine, is_watched
 
     if callable(progress):

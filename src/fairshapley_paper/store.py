@@ -27,13 +27,13 @@ class Store:
         self.folder = folder
 
     def path(self, job: Job) -> Path:
-        """Where the trial of a job lies."""
+        """Return where the trial of a job lies."""
         return (
             self.folder / job.scenario.name / f"{job.method.replace(':', '_')}-{job.number:03d}.npz"
         )
 
     def find(self, job: Job) -> Trial | None:
-        """The trial of a job, or None when it is not there, damaged or of another setting."""
+        """Return the trial of a job; None if it is missing, damaged or of another setting."""
         try:
             with np.load(self.path(job), allow_pickle=False) as file:
                 if str(file["key"]) != _key(job):

@@ -20,7 +20,7 @@ TITLES: dict[Accounting, str] = {
 
 
 def markdown(report: Report) -> str:
-    """The whole report."""
+    """Return the whole report."""
     experiment, setting = report.experiment, report.setting
     lines = [
         f"# {experiment.title}",
@@ -73,13 +73,13 @@ class _Section:
         ]
 
     def _of(self, accounting: Accounting) -> list[str]:
-        """The methods with numbers in one of the accountings."""
+        """Return the methods with numbers in one of the accountings."""
         return [
             name for name in self.methods if (name, accounting, "evaluations", None) in self.numbers
         ]
 
     def lines(self) -> list[str]:
-        """The tables of both accountings, the curves of few points, and the winners."""
+        """Return the tables of both accountings, the curves of few points, and the winners."""
         lines = [f"## {self.scenario.title}", ""]
         lines += [f"`{self.scenario.shows}`", ""] if self.scenario.shows else []
         for accounting, title in TITLES.items():
@@ -110,7 +110,7 @@ class _Section:
         return self._grid("method", methods, heads, rows)
 
     def _curve_table(self, accounting: Accounting, measure: Measure) -> list[str]:
-        """A curve of few points, a column for each."""
+        """Return a curve of few points, a column for each."""
         wanted = (accounting, measure.name)
         places = sorted(
             {x for _, *key, x in self.numbers if tuple(key) == wanted and x is not None}
@@ -129,7 +129,7 @@ class _Section:
         heads: Sequence[str],
         rows: Sequence[Sequence[str]],
     ) -> list[str]:
-        """A table with a row for each method."""
+        """Return a table with a row for each method."""
         labels = [METHODS[method].label for method in methods]
         body = [table_row([label, *cells]) for label, cells in zip(labels, rows, strict=True)]
         return [table_row([corner, *heads]), table_row(["---", *["---:"] * len(heads)]), *body, ""]
@@ -151,7 +151,7 @@ class _Section:
         return f"{text} [{with_error(old)}]" if old is not None and accounting == "paper" else text
 
     def _best(self, accounting: Accounting, measure: Measure, methods: Sequence[str]) -> str | None:
-        """The method with the best number; enumeration does not compete."""
+        """Return the method with the best number; enumeration does not compete."""
         keys = {
             method: (method, accounting, measure.name, None)
             for method in methods
@@ -190,12 +190,12 @@ class _Section:
 
 
 def table_row(cells: Sequence[str]) -> str:
-    """A line of a table in Markdown."""
+    """Return a line of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def with_error(number: Number | Valued | None) -> str:
-    """A number with its standard error, where it has one."""
+    """Return a number with its standard error, where it has one."""
     if number is None:
         return "–"
     if math.isnan(number.error):
@@ -204,7 +204,7 @@ def with_error(number: Number | Valued | None) -> str:
 
 
 def digits(value: float, digits: int = 3) -> str:
-    """A number with a few digits, as the paper's tables have them."""
+    """Return a number with a few digits, as the paper's tables have them."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):

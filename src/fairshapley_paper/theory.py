@@ -23,7 +23,7 @@ SUPPORT = 1e-3
 def optimal_proposal(
     table: ArrayLike, semivalue: str | Semivalue = "shapley", *, support: float = SUPPORT
 ) -> FloatArray:
-    """The proposal with the least variance, from all utilities (`eq:optimal_q_card`).
+    """Return the proposal with the least variance, from all utilities (`eq:optimal_q_card`).
 
     With the default `support` every size has a positive probability, so that the result can be
     given to ``GreedyActive(proposal=…)`` as it is.
@@ -64,7 +64,7 @@ def optimal_proposal(
 def importance_variance(
     table: ArrayLike, proposal: ArrayLike, semivalue: str | Semivalue = "shapley"
 ) -> FloatArray:
-    """The variance of one weighted marginal contribution of each player (`eq:importance_var`).
+    """Return the variance of a weighted marginal contribution of each player (`eq:importance_var`).
 
     V_i = Σ_c α_c²·E[σ_i²]/q'_i(c) − φ_i², exactly, from all utilities.
 
@@ -95,7 +95,7 @@ def importance_variance(
 
 
 def antithetic_correlation(table: ArrayLike) -> FloatArray:
-    """The correlation of each player's marginals on a permutation and on its reverse.
+    """Return the correlation of each player's marginals on a permutation and on its reverse.
 
     A mean of m marginals from m/2 such pairs has the variance V/m·(1 + correlation), V that of one
     (`tab:var-fairness-result`): below 0 the pairs pay. Shapley values, exactly, from all utilities;
@@ -126,7 +126,7 @@ def antithetic_correlation(table: ArrayLike) -> FloatArray:
 def greedy_allocation(
     invariabilities: ArrayLike, counts: ArrayLike, budget: int, *, epsilon1: float | None = None
 ) -> IntArray:
-    """How many of `budget` contributions each player gets from greedy selection.
+    """Return how many of `budget` contributions each player gets from greedy selection.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def greedy_allocation(
 
 
 def minimum_fidelity(invariabilities: ArrayLike, budget: float, *, greedy: bool = True) -> float:
-    """The lowest fidelity after m contributions, where those of each player have a fixed variance.
+    """Return the lowest fidelity after m contributions whose variance is fixed for each player.
 
     Greedy selection makes all scores equal, m / Σ 1/r_i (`eq:greedy_k`), which is the most there is
     (Proposition 2). In equal parts the lowest is m·min r_i / n (`eq:mc_k`), never more, and as
@@ -191,7 +191,7 @@ def stratified_bound(delta: float, spread: float, budget: float, n_players: int)
     """Maleki's bound on the error of one value by stratified sampling.
 
     d·√(−ln(δ/2))/(n·√m_i)·(Σ_{k<n} (k + 1)^⅔)^{3/2}, which holds for all players with probability
-    (1 − δ)ⁿ at least. It says nothing of two players together, as the axioms do.
+    (1 − δ)ⁿ at least. The axioms speak of two players together; this bound does not.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def bound_gain(invariability: float, count: float, epsilon1: float) -> BoundGain
 
 
 def pdp_prefers(f: ArrayLike, f_prime: ArrayLike, *, tolerance: float = 1e-9) -> bool:
-    """Whether the Pigou–Dalton principle prefers the fidelity scores `f` to `f_prime`.
+    """Return whether the Pigou–Dalton principle prefers the fidelity scores `f` to `f_prime`.
 
     It does when there are players i and j such that (a) everyone else has the same score in
     both, (b) f_i + f_j = f'_i + f'_j, and (c) |f_i − f_j| < |f'_i − f'_j|.

@@ -103,7 +103,8 @@ def allowed(pattern: str, sentence: str) -> bool:
 
 def places() -> Iterator[tuple[Path, str]]:
     """All texts that are looked at."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+    names = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+    pages = [ROOT / name for name in names]
     pages += [
         page
         for page in ROOT.glob("docs/**/*.md")
@@ -111,9 +112,10 @@ def places() -> Iterator[tuple[Path, str]]:
     ]
     for page in pages:
         yield page, page_text(page)
-    for module in (ROOT / "src" / "fairshapley").rglob("*.py"):
-        for text in module_texts(module):
-            yield module, text
+    for folder in ("src", "benchmarks"):
+        for module in (ROOT / folder).rglob("*.py"):
+            for text in module_texts(module):
+                yield module, text
 
 
 def found() -> list[str]:

@@ -6,16 +6,17 @@ from tests.house.prose import found
 
 # What is left of each pattern. Whoever removes some lowers the number.
 LEFT = {
-    "are none": 5,
-    "as many as": 8,
-    "fragment": 22,
+    "are none": 4,
+    "as many as": 5,
+    "data set": 1,
+    "fragment": 20,
     "has a say": 7,
     "it is none": 1,
     "it is one,": 2,
-    "so many": 19,
-    "those of": 58,
+    "so many": 16,
+    "those of": 54,
     "what is no": 1,
-    "words": 40,
+    "words": 19,
 }
 
 

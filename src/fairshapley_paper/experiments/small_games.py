@@ -46,7 +46,7 @@ _CODED = (
 
 
 def _coded_settings(bootstrap: int, greedy: int | None) -> dict[Size, Setting]:
-    """The budgets of the authors' program: its permutations, and those of GAE where they differ."""
+    """Return the budgets of the authors' program; `greedy` is GAE's bootstrap where it differs."""
 
     def setting(trials: int, marginals: int, part: float) -> Setting:
         return Setting(
@@ -72,7 +72,7 @@ def _both_readings(
     notes: tuple[str, ...] = (),
     program_notes: tuple[str, ...] = (),
 ) -> tuple[Experiment, Experiment]:
-    """An experiment in both readings.
+    """Return an experiment in both readings.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ _DATASETS = _both_readings(
 )
 
 _RIDES = "tab:cml-uberlyft-overall"
-# The table of Uber and Lyft stands among those of collaborative learning, and is one of volumes.
+# The table of Uber and Lyft stands under collaborative learning, and shows volumes.
 _UBER_VOLUME = replace(
     _DATASETS[1],
     name="uber-volume",
@@ -201,8 +201,8 @@ _FEDERATIONS = _both_readings(
         "coalitions comes with the package: neither data nor training is needed to repeat them.",
         "CIFAR-10 has 450 images per agent (class imbalance: 150) in place of 2000, as the copy of "
         "the data has 4660; the texts have 100 rounds in place of 200.",
-        "The paper's numbers for CIFAR-10 with class imbalance are those of its power law: one of "
-        "the two tables is a copy.",
+        "The paper has the same numbers for CIFAR-10 with class imbalance and with power law: one "
+        "of the two tables is a copy.",
     ),
 )
 

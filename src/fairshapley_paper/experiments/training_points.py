@@ -32,7 +32,7 @@ def _points(
     form_of: str = "",
     **options: Any,
 ) -> Scenario:
-    """A scenario of data points.
+    """Return a scenario of data points.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def _points(
     rows
         How many, at the full, the quick and the tiny size.
     name
-        That of the data set, unless given; followed by "-beta" where it is Beta Shapley.
+        The dataset's name unless given; "-beta" follows where it is Beta Shapley.
     options
-        Those of `build_points`.
+        Options of `build_points`.
     """
     sizes = dict(zip(SIZES, rows, strict=True))
     return Scenario(

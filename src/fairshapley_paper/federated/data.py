@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
 
 
 def as_images(images: ArrayLike, *, size: int | None = None) -> NDArray[np.float32]:
-    """Images as a network takes them: floats (rows, channels, height, width), zero-padded.
+    """Return images as a network takes them: floats (rows, channels, height, width), zero-padded.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def as_images(images: ArrayLike, *, size: int | None = None) -> NDArray[np.float
 
 
 def tokenise(text: str) -> list[str]:
-    """The words and signs of a text, in lower case.
+    """Return the words and signs of a text, in lower case.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Vocabulary:
     Parameters
     ----------
     texts
-        The texts to learn the words of; those of the agents, not of the test.
+        The agents' texts, whose words are learnt; not the test's.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class Vocabulary:
         self._tokens = {word: place + 2 for place, word in enumerate(self.words)}
 
     def __len__(self) -> int:
-        """The number of tokens, padding and unknown included: the rows of an embedding."""
+        """Return the number of tokens, padding and unknown included: the rows of an embedding."""
         return len(self.words) + 2
 
     def encode(self, texts: Iterable[str], length: int | None = None) -> IntArray:
-        """The tokens of each text, shape (texts, length).
+        """Return the tokens of each text, shape (texts, length).
 
         Longer texts are cut off, shorter ones padded; `length` is that of the longest unless given.
         """
@@ -124,7 +124,7 @@ def split(
     rows_per_agent: int | None = None,
     seed: int = 0,
 ) -> list[IntArray]:
-    """Deal the rows of a data set out to agents.
+    """Deal the rows of a dataset out to agents.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def split(
 
 
 def powerlaw_sizes(n_agents: int, total: int) -> IntArray:
-    """Whole sizes that add up to `total`, proportional to the power law's points.
+    """Return whole sizes that add up to `total`, proportional to the power law's points.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _by_class(
 
 
 def _class_counts(rows: int, held: IntArray, n_classes: int) -> IntArray:
-    """The rows of each class (columns) that each agent (rows) gets."""
+    """Return the rows of each class (columns) that each agent (rows) gets."""
     places = np.arange(n_classes)
     even, extra = rows // held[:, None], rows % held[:, None]
     return np.where(places < held[:, None], even + (places < extra), 0)

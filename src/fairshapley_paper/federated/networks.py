@@ -21,7 +21,7 @@ def mnist_cnn(
     hidden: int = 200,
     seed: int = 0,
 ) -> torch.nn.Sequential:
-    """The paper's network for MNIST, zero-padded to 32×32: two convolutions with tanh and max-pool.
+    """Return the paper's network for MNIST, padded to 32×32: two convolutions, tanh, max-pool.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def cifar_cnn(
     hidden: int = 64,
     seed: int = 0,
 ) -> torch.nn.Sequential:
-    """The paper's network for CIFAR-10: three convolutions with ReLU, max-pool after the first two.
+    """Return the paper's network for CIFAR-10: three convolutions with ReLU, two with max-pool.
 
-    The parameters are those of `mnist_cnn`; every convolution but the last is pooled.
+    It has the parameters of `mnist_cnn`; every convolution but the last is pooled.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def text_cnn(
     dropout: float = 0.5,
     seed: int = 0,
 ) -> torch.nn.Module:
-    """The paper's network for texts (Kim 2014): convolutions over learnt embeddings, max over time.
+    """Return the paper's network for texts (Kim 2014): convolutions over embeddings, max over time.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class TextCNN(nn.Module):
         self.outputs = nn.Linear(filters * len(kernels), n_classes)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The logits of each text, of its tokens (texts, length)."""
+        """Return the logits of each text, of its tokens (texts, length)."""
         words = self.embedding(tokens).transpose(1, 2)
         features = [torch.relu(layer(words)).amax(dim=2) for layer in self.convolutions]
         return self.outputs(self.dropout(torch.cat(features, dim=1)))
@@ -144,7 +144,7 @@ def _image_cnn(
     activation: str,
     pooled: int,
 ) -> torch.nn.Sequential:
-    """Convolutions with an activation, the first `pooled` of them with a max-pool of 2."""
+    """Return convolutions with an activation, the first `pooled` of them with a max-pool of 2."""
 
     def build() -> Any:
         inputs, *sides = image
@@ -170,7 +170,7 @@ def _image_cnn(
 
 
 def _seeded(seed: int, build: Callable[[], Any]) -> Any:
-    """What `build` makes with torch's generator seeded, which is put back afterwards."""
+    """Return what `build` makes with torch's generator seeded, which is put back afterwards."""
     with torch.random.fork_rng(devices=[]):
         # torch takes 64 bits.
         torch.default_generator.manual_seed(root_seed(seed) % 2**63)

@@ -167,7 +167,7 @@ class _Learner:
     def fit(
         self, weights: Weights, agent: int, lr: float, generator: np.random.Generator
     ) -> Weights:
-        """Return the weights after the agent has trained, from those of the server."""
+        """Return the weights after the agent has trained, starting from the server's."""
         devices = [self.device] if self.device.type == "cuda" else []
         # Layers that draw (dropout) use torch's own generator, which is put back afterwards.
         with torch.random.fork_rng(devices=devices):

@@ -34,13 +34,13 @@ _KERNEL = (
 
 
 def hotel_reviews(setup: Setup) -> ScenarioGame:
-    """Ten agents with reviews drawn at random, as 8 extracted features."""
+    """Return ten agents with reviews drawn at random, as 8 extracted features."""
     rows = PROGRAM_HOTEL_ROWS if setup.reading == "program" else HOTEL_ROWS
     return _agents(load("hotel_reviews"), rows[setup.size], setup)
 
 
 def uber_lyft(setup: Setup) -> ScenarioGame:
-    """Ten agents with rides drawn at random, 12 features."""
+    """Return ten agents with rides drawn at random, 12 features."""
     rides = load("uber_lyft")
     note = (
         "wind and clouds of the nearest weather record stand in for windBearing and "
@@ -69,7 +69,7 @@ def _agents(data: Dataset, rows: int, setup: Setup, notes: tuple[str, ...] = ())
 
 
 def kernel_after_steps(features: FloatArray, targets: FloatArray, steps: int) -> dict[str, Any]:
-    """An RBF kernel after some steps of Adam up the marginal likelihood, as the program learns it.
+    """Return an RBF kernel after some steps of Adam up the marginal likelihood, as in the program.
 
     Length-scale, scale and noise start at log 2, and the mean at 0; each but the mean is log(1 +
     exp(·)) of what moves, by at most 0.05 a step. So far from the best kernel it is not reached.

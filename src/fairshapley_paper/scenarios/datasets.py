@@ -24,7 +24,7 @@ ROWS = 100
 # The authors' program has 50 rows in the place of 100, and keeps 80 % of the cars for training.
 PROGRAM_CARD_ROWS, PROGRAM_CAR_ROWS = 50, 80
 RIDES = 50
-"""Those of an agent of P3"""
+"""The rows of an agent of P3"""
 TINY_ROWS = 20
 N_PROVIDERS = 10
 OMEGA = 0.1
@@ -36,18 +36,18 @@ _SCALE = (
 
 
 def credit_card(setup: Setup) -> ScenarioGame:
-    """Ten providers with rows drawn from all payments up to 1000."""
+    """Return ten providers with rows drawn from all payments up to 1000."""
     payments = card_amounts(load("creditcard")).select(split="main")
     return _drawn(payments.X, _rows(setup, PROGRAM_CARD_ROWS), setup, "paper credit card")
 
 
 def rides(setup: Setup) -> ScenarioGame:
-    """Ten providers of 50 rides each, as the agents of P3 have them."""
+    """Return ten providers of 50 rides each, as the agents of P3 have them."""
     return _drawn(load("uber_lyft").X, RIDES, setup, "paper volume of rides")
 
 
 def used_cars(setup: Setup) -> ScenarioGame:
-    """Eight providers, each with cars of one make."""
+    """Return eight providers, each with cars of one make."""
     cars = paper_used_cars(load("used_cars"))
     generator = side_generator(setup.seed, "paper used cars")
     rows = _rows(setup, PROGRAM_CAR_ROWS)
@@ -65,7 +65,7 @@ def _rows(setup: Setup, program: int) -> int:
 
 
 def _drawn(features: FloatArray, rows: int, setup: Setup, purpose: str) -> ScenarioGame:
-    """Ten providers with rows drawn from all."""
+    """Return ten providers with rows drawn from all."""
     generator = side_generator(setup.seed, purpose)
     drawn = generator.choice(len(features), N_PROVIDERS * rows, replace=False)
     providers = [features[part] for part in np.split(drawn, N_PROVIDERS)]

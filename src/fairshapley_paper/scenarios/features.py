@@ -36,7 +36,7 @@ _NOTES = {
 
 
 def explained_rows(setup: Setup, name: str) -> ScenarioGame:
-    """The game of one data set: its 7 principal components, of iris the 4 features themselves."""
+    """Return the game of a dataset: its 7 principal components, for iris its 4 features."""
     data = load(name)
     if name == "covertype":
         data = data.select(split="head")
@@ -44,7 +44,7 @@ def explained_rows(setup: Setup, name: str) -> ScenarioGame:
 
 
 def _as_written(setup: Setup, data: Dataset) -> ScenarioGame:
-    """The game of the text: rows drawn at random, and a model of them."""
+    """Return the game of the text: rows drawn at random, and a model of them."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier
@@ -75,13 +75,13 @@ def _players(data: Dataset, seed: int) -> tuple[FloatArray, list[str]]:
 
 
 def score_signs(rows: FloatArray) -> FloatArray:
-    """The signs that scikit-learn 1.1.1 gives components: the largest |score| becomes positive."""
+    """Return the signs of scikit-learn 1.1.1: the largest |score| of a component is positive."""
     largest = np.abs(rows).argmax(axis=0)
     return np.sign(rows[largest, np.arange(rows.shape[1])])
 
 
 def _as_programmed(setup: Setup, data: Dataset) -> ScenarioGame:
-    """The game of the authors' program: its models, its split, its neighbours."""
+    """Return the game of the authors' program: its models, its split, its neighbours."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split

@@ -47,7 +47,7 @@ class SVCGame:
         self.value_range = (0.0, 1.0)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The accuracy of each row of `coalitions`."""
+        """Return the accuracy of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         _libsvm.set_verbosity_wrap(0)
         return np.array([self._accuracy(mask) for mask in masks])
@@ -69,7 +69,7 @@ class SVCGame:
 def svc_game(
     train: tuple[FloatArray, Any], test: tuple[FloatArray, Any], base: tuple[FloatArray, Any]
 ) -> SVCGame | DataGame:
-    """The fast game, or scikit-learn's fits where this version of it has another solver inside."""
+    """Return the fast game, or scikit-learn's fits where this version has another solver."""
     plain = DataGame(SVC(C=1.0), train, test, base=base)
     n_players = plain.n_players
     masks = np.arange(n_players) < np.linspace(0, n_players, CHECKED).round()[:, None]

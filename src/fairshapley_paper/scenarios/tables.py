@@ -9,6 +9,6 @@ from fairshapley_paper.experiment import ScenarioGame
 
 
 def tabulated(game: Game, *, notes: tuple[str, ...] = ()) -> ScenarioGame:
-    """The same game as a table; its true values follow by enumeration."""
+    """Return the same game as a table; its true values follow by enumeration."""
     values = game(AllCoalitions(game.n_players).masks(0, 1 << game.n_players))
     return ScenarioGame(TableGame(values, player_names=abilities.player_names(game)), notes=notes)

@@ -1,4 +1,4 @@
-"""Data points (P1): rows of a data set, a learner, and its score on 100 validation rows."""
+"""Data points (P1): rows of a dataset, a learner, and its score on 100 validation rows."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def build_points(
     flipped: float = 0.0,
     base: int = 2,
 ) -> ScenarioGame:
-    """The game of a scenario of data points.
+    """Return the game of a scenario of data points.
 
     Parameters
     ----------
     setup
         The size and the seed.
     dataset, learner
-        Which data set and which learner.
+        The dataset and the learner.
     rows
         How many rows are drawn, for each size of the experiment.
     duplicated
@@ -89,7 +89,7 @@ def build_points(
 
 
 def draw_rows(name: str, count: int, seed: int, base: int = 2) -> DrawnRows:
-    """Rows to be valued, validation rows, rows of C₀ and held-out rows, drawn as in the paper.
+    """Draw the rows to be valued, validation rows, rows of C₀ and held-out rows, as the paper does.
 
     The smaller class is oversampled, all rows are shuffled; C₀ and the rows to be valued come
     first, validation and held-out rows follow. So copies of a row can be on both sides. Features
@@ -117,7 +117,7 @@ def draw_rows(name: str, count: int, seed: int, base: int = 2) -> DrawnRows:
 def _shuffled(
     name: str, seed: int
 ) -> tuple[IntArray, NDArray[Any], Callable[[IntArray], FloatArray]]:
-    """Row numbers in random order, the targets, and what gives the features of rows.
+    """Return row numbers in random order, the targets, and what gives the features of rows.
 
     With the generators and the seeds of the authors' loader.
     """
@@ -155,7 +155,7 @@ def make_game(
     base: tuple[FloatArray, Any],
     test: tuple[FloatArray, Any],
 ) -> Game:
-    """The game of a learner with the paper's parameters."""
+    """Return the game of a learner with the paper's parameters."""
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -175,7 +175,7 @@ def make_game(
 def _in_span(
     train: tuple[FloatArray, Any], base: tuple[FloatArray, Any], test: tuple[FloatArray, Any]
 ) -> tuple[tuple[FloatArray, Any], tuple[FloatArray, Any], tuple[FloatArray, Any]]:
-    """The same rows in a basis of the span of the training rows, where that is smaller.
+    """Return the same rows in a basis of the span of the training rows, where that is smaller.
 
     The coefficients of a ridge-penalised fit lie in that span, so that no prediction changes: 52
     columns instead of the 784 pixels of an image.
