@@ -182,21 +182,6 @@ def test_the_ends_cannot_be_skipped():
         Evaluator(game, 5, on_error="skip").endpoints()
 
 
-def test_a_batch_too_large_for_the_game_is_halved():
-    def fn(masks):
-        if len(masks) > 8:
-            raise MemoryError("too many at once")
-        return masks.sum(axis=1)
-
-    class Game:
-        n_players = 5
-        __call__ = staticmethod(fn)
-
-    evaluator = Evaluator(Game(), 5, engine=SerialEngine(32))
-    np.testing.assert_array_equal(evaluate(evaluator, ALL), ALL.sum(axis=1))
-    assert evaluator.tally.halved >= 3
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

@@ -221,19 +221,6 @@ def test_functions_without_a_seed_and_async_ones(tmp_path):
     assert one != other
 
 
-def test_failures_name_the_coalition_and_may_be_skipped():
-    def failing(coalition, seed):
-        if coalition == (1, 2):
-            raise ValueError("no")
-        return noisy(coalition, seed)
-
-    with pytest.raises(fs.errors.GameError, match=r"coalition \(1, 2\) failed: ValueError: no"):
-        fs.estimate(game(failing), "mc", budget=500, seed=0)
-    result = fs.estimate(game(failing), "mc", budget=300, seed=0, on_error="skip")
-    assert result.run.skipped > 0
-    assert any("the first is coalition (1, 2)" in note for note in result.notes)
-
-
 def test_what_cannot_be_random():
     for method in ("stratified", "exact"):
         with pytest.raises(fs.InputError, match="known exactly"):

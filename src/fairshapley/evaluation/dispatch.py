@@ -279,8 +279,8 @@ class Dispatcher:
 
     def _step(self) -> None:
         """Hand in what the engine can take, and wait for an answer."""
-        self._fill()
         now = time.monotonic()
+        self._fill(now)
         pauses = [chunk.due - now for chunk in self._waiting if chunk.due > now]
         pause = min([*pauses, NAP]) if pauses or self._guard.cancel is not None else None
         with self._guard.interruptible():
@@ -292,9 +292,8 @@ class Dispatcher:
         for ticket, answer in answers:
             self._land(self._flying.pop(ticket), answer)
 
-    def _fill(self) -> None:
+    def _fill(self, now: float) -> None:
         """Hand in what was tried before, then more of the round; suspects are tried alone."""
-        now = time.monotonic()
         ready = [chunk for chunk in self._waiting if chunk.due <= now]
         suspect = next((chunk for chunk in ready if chunk.alone), None)
         if suspect is not None:
