@@ -211,47 +211,44 @@ class Evaluator:
         return empty, full
 
     def affordable(
-        self, draw: Draw, evaluations: float, money: float = math.inf, *, whole: bool = False
+        self, draw: Draw, limit: float, *, priced: bool = False, whole: bool = False
     ) -> int:
         """Return how many leading coalitions of a draw may be computed for so much.
 
-        Only *new* coalitions count, unless all do (`whole`). The cost of some rounds together
-        is that of the union of their coalitions, whatever their order, so that i.i.d. rounds stay
-        exchangeable given how many fit, and their mean stays unbiased; counting the length of a
-        round would not leave it so. Only the first round must fit as a whole, see `Allowance`.
+        The limit is a number of evaluations, or money (`priced`). Only *new* coalitions count,
+        unless all do (`whole`). The cost of some rounds together is that of the union of their
+        coalitions, whatever their order, so that i.i.d. rounds stay exchangeable given how many
+        fit, and their mean stays unbiased; counting the length of a round would not leave it so.
+        Only the first round must fit as a whole, see `Allowance`.
         """
-        count, priced = len(draw), self.prices is not None and money < math.inf
-        coalitions = math.inf if self.noise is not None else 1 << min(self.n_active, 62)
-        if coalitions <= self.tally.evaluations + evaluations:
-            evaluations = math.inf  # all coalitions together do not exceed the budget
-        if not priced and count <= evaluations:
-            return count
-        if not priced and (whole or self.on_device is not None or not self._remembers(draw)):
-            return int(evaluations)
-        spent, paid, start = 0, 0.0, 0
+        count = len(draw)
+        if not priced:
+            coalitions = math.inf if self.noise is not None else 1 << min(self.n_active, 62)
+            if count <= limit or coalitions <= self.tally.evaluations + limit:
+                return count
+            if whole or self.on_device is not None or not self._remembers(draw):
+                return int(limit)
+        spent, start = 0.0, 0
         for part in self._parts(draw):
-            keys = part.keys if whole else list(part.new)
-            over = spent + np.arange(1, len(keys) + 1) > evaluations
-            if self.prices is not None and priced and keys:
-                sums = paid + np.cumsum(self.prices.each(self._masks(keys)))
-                over |= sums > money
-                paid = float(sums[-1])
-            if over.any():
+            keys = part.keys if whole else [*part.new]
+            sums = spent + np.cumsum(self._prices_of(keys) if priced else np.ones(len(keys)))
+            if (over := sums > limit).any():
                 at = int(over.argmax())
                 return start + (at if whole else part.new[keys[at]])
-            spent, start = spent + len(keys), start + len(part.keys)
+            spent, start = float(sums[-1]) if keys else spent, start + len(part.keys)
         return count
 
     def cost(self, draw: Draw) -> float:
         """Return what the coalitions of a draw cost, known ones too, where there are prices."""
-        if self.prices is None:
-            return 0.0
-        return sum(self._price(part.keys) for part in self._parts(draw))
+        return sum(self._price(part.keys) for part in self._parts(draw)) if self.prices else 0.0
 
     def _price(self, keys: Sequence[bytes]) -> float:
+        return float(self._prices_of(keys).sum())
+
+    def _prices_of(self, keys: Sequence[bytes]) -> FloatArray:
         if self.prices is None or not keys:
-            return 0.0
-        return float(self.prices.each(self._masks(keys)).sum())
+            return np.zeros(len(keys))
+        return self.prices.each(self._masks(keys))
 
     def _masks(self, keys: Sequence[bytes]) -> BoolArray:
         """Return coalitions as the game sees them, of random games without their seeds."""

@@ -121,7 +121,7 @@ class Allowance:
             most["marginals"] = len(draw) * paid // max(draw.marginals, 1)
         if "cost" in left:
             money = left["cost"] + (self.repeats_cost if first else 0.0)
-            most["cost"] = self.evaluator.affordable(draw, math.inf, money, whole=first)
+            most["cost"] = self.evaluator.affordable(draw, money, priced=True, whole=first)
         if "evaluations" in left:
             paid = int(left["evaluations"]) + (self.repeats if first else 0)
             most["evaluations"] = self.evaluator.affordable(draw, paid, whole=first)
