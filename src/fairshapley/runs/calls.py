@@ -198,7 +198,7 @@ def estimate(
     started = time.monotonic()
     game = function_game(game, players)
     checks.choice("on_error", on_error, ("raise", "skip"))
-    _check_options(verify, on_interrupt)
+    verify = _checked(verify, on_interrupt)
     by_rounds = until is None and unions is None
     if by_rounds and len(rounds(game)) > 1:
         one_round = partial(
@@ -339,7 +339,7 @@ def resume(
     """
     if journal is None:
         raise InputError("resume needs a journal: give the path of the file")
-    _check_options(verify, on_interrupt)
+    verify = _checked(verify, on_interrupt)
     started = time.monotonic()
     with opened_journal(journal, readonly=game is None, create=False) as opened:
         record = _recorded_run(opened, run)
@@ -387,12 +387,11 @@ def resume(
         return result
 
 
-def _check_options(verify: int | None, on_interrupt: OnInterrupt) -> None:
-    """Raise an InputError where an option of a run is none."""
-    if verify is not None:
-        checks.whole("verify", verify, least=0)
+def _checked(verify: int | None, on_interrupt: OnInterrupt) -> int | None:
+    """Return `verify` as a number; raise an InputError for an option that is none."""
     if on_interrupt is not None:
         checks.choice("on_interrupt", on_interrupt, ("raise", "return"))
+    return None if verify is None else checks.whole("verify", verify, least=0)
 
 
 def planned_repeats(game: Game, verify: int | None = None, journal: JournalOption = None) -> int:
@@ -400,7 +399,7 @@ def planned_repeats(game: Game, verify: int | None = None, journal: JournalOptio
     if journal is not None:  # nothing is computed twice, unless asked for
         return 0
     if verify is not None:
-        return checks.whole("verify", verify, least=0)
+        return verify
     # A utility that is the user's own code may be random without saying so.
     ours = type(game).__module__.startswith("fairshapley.") and not isinstance(game, FunctionGame)
     return 0 if ours or is_random(game) else AUTOMATIC_REPEATS
