@@ -130,12 +130,6 @@ class TestFair:
             last = replace(base, evaluations=1000, last_look=look)
             assert spent + last.unspent_share == pytest.approx(1)
 
-    def test_it_combines_with_other_rules(self):
-        rule = self.easy | fs.Fidelity(at_least=0.01)
-        result = fs.estimate(self.game, "mc", until=rule, budget=10_000, seed=0)
-        assert "0.01 asked for" in result.stopped
-        assert rule_from_configuration(rule.configuration()) == rule
-
     def test_methods_that_cannot_be_certified_are_refused_before_anything_is_spent(self):
         calls = []
         game = fs.games.FunctionGame(lambda s: calls.append(s) or 1.0, 12, key="c")
