@@ -88,18 +88,6 @@ def test_a_run_that_was_cut_short_is_run_again(tmp_path):
     assert list(runner.Store(tmp_path, "family", method).runs) == [("game", 10.0, 0)]
 
 
-def test_seeds_are_shared_by_methods_and_by_nothing_else():
-    """One seed for all games would serve them the same lucky coalitions."""
-    seeds = {
-        runner.seed_of(game, per_player, repeat)
-        for game in ("a/0", "a/1", "b/0")
-        for per_player in (3.2, 10.0)
-        for repeat in range(3)
-    }
-    assert len(seeds) == 18
-    assert max(seeds) < contenders.OTHER_SEEDS
-
-
 def test_who_spends_more_than_allowed_is_left_out(families):
     played = families[0].load()[0]
 
@@ -171,25 +159,6 @@ def test_verdicts_are_corrected_for_all_comparisons():
     corrected = [one.p_value for one in found if one.method != DEFAULT]
     np.testing.assert_allclose(corrected, judging.holm(raw))
     assert not any(one.better or one.worse for one in found)
-
-
-def test_a_method_left_out_of_a_few_families_is_judged_by_the_others():
-    rng = np.random.default_rng(4)
-    board = {
-        (f"family {number}", 10.0): {
-            DEFAULT: made_up(rng, factor=10.0**number),
-            "worse": made_up(rng, factor=2 * 10.0**number),
-        }
-        for number in range(4)
-    }
-    board["family 0", 10.0].pop("worse")
-    everywhere = {one.method: one for one in scores.overall(scores.scores(board))}
-    assert everywhere["worse"].families == 3
-    ratio = everywhere["worse"].mse / everywhere[DEFAULT].mse
-    assert ratio == pytest.approx(np.exp(everywhere["worse"].ratio.mean))
-    assert ratio == pytest.approx(2, rel=0.2)
-    board["family 1", 10.0].pop("worse")
-    assert "worse" not in {one.method for one in scores.overall(scores.scores(board))}
 
 
 def test_the_audited_minimum_is_that_of_an_audit():

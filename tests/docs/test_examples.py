@@ -100,11 +100,7 @@ def test_the_comparison_is_what_was_measured():
 
 def test_the_readme_says_what_was_measured():
     """Its one number of the comparison: the smallest and the largest ratio on the tables."""
-    rows = [
-        line
-        for line in text_of(ROOT / "docs" / "comparison.md").splitlines()
-        if line[:6] == "| mean"
-    ]
+    rows = re.findall("^[|] mean.*", text_of(ROOT / "docs" / "comparison.md"), re.M)
     ratios = [float(cells(row)[2].split()[0]) for row in rows]
     assert f"{int(min(ratios))} to {round(max(ratios))} times" in text_of(ROOT / "README.md")
 
@@ -166,3 +162,13 @@ def test_nothing_assumes_a_published_package():
     sources = (ROOT / "src").rglob("*.py")
     for file in (*pages(), *sources):
         assert not re.search(r"pip install [^\n]*fairshapley", text_of(file)), file
+
+
+def test_there_are_ten_snippets_of_at_most_five_lines():
+    page = ROOT / "docs/snippets.md"
+    headings = re.findall(r"^## (\d+)\. I have .+ want ", text_of(page), re.M)
+    assert headings == [str(number) for number in range(1, 11)]
+    common, *snippets = PLAIN[name_of(page)]
+    assert len(snippets) == 10
+    assert not any(block.marked for block in (common, *snippets))
+    assert all(sum(map(bool, block.code.splitlines())) <= 5 for block in snippets)

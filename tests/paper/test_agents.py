@@ -24,12 +24,6 @@ def test_information_grows_and_saturates(build):
     assert any("learnt: length-scale" in note for note in played.notes)
 
 
-@needs("uber_lyft")
-def test_columns_that_stand_in_are_named():
-    notes = agents.uber_lyft(Setup("tiny", 3)).notes
-    assert any("windBearing" in note for note in notes)
-
-
 def test_the_kernel_after_some_steps_is_that_of_torch():
     """Adam on log(1 + exp(·)) of the parameters, from log 2 on, as GPyTorch has them."""
     torch = pytest.importorskip("torch")

@@ -31,13 +31,6 @@ def test_classes_have_their_published_sizes(name):
     assert len(data.feature_names) == (shape[1] if len(shape) > 1 else 0)
 
 
-def test_diabetes_is_a_regression():
-    data = load("diabetes")
-    assert (data.X.shape, data.classes) == ((442, 10), None)
-    # The mean progression of the 442 patients, 152.133, is in Efron et al.'s table.
-    assert data.y.mean() == pytest.approx(152.133, abs=5e-4)
-
-
 def test_gaussian_follows_the_papers_law():
     """False alarms: KS tests at 1e-3 each over 5 columns, a bin of 4.5 standard errors: < 1 %."""
     points = load("gaussian")

@@ -65,14 +65,6 @@ def test_no_row_is_in_two_parts():
     assert len(rows.validation[1]) == 100
 
 
-def test_regression_keeps_the_unit_of_its_target():
-    rows = draw_rows("diabetes", 30, seed=0)
-    assert rows.train[1].min() > 20
-    assert len(rows.base[1]) == 2
-    game = build_points(TINY, dataset="diabetes", learner="ridge", rows={"tiny": 30}).game
-    assert game(np.zeros((1, 30), dtype=bool))[0] < 0
-
-
 def test_duplicated_points_are_identical():
     played = build_points(
         TINY, dataset="gaussian", learner="logistic", rows={"tiny": 6}, duplicated=True

@@ -1,6 +1,5 @@
 """The runner: files, resuming, processes, and errors that list what there is."""
 
-import csv
 from dataclasses import replace
 
 import pytest
@@ -29,21 +28,6 @@ def finished(tmp_path_factory) -> Report:
 def written(report) -> str:
     """The numbers as they are written; NaN does not equal itself."""
     return (report.folder / "numbers.csv").read_text(encoding="utf-8")
-
-
-def test_files(finished):
-    assert {path.name for path in finished.paths} == {
-        "README.md",
-        "numbers.csv",
-        "mse.png",
-        "spearman_by_xi.png",
-        "own_spearman_by_xi.png",
-    }
-    assert all(path.stat().st_size > 0 for path in finished.paths)
-    with (finished.folder / "numbers.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert {row["accounting"] for row in rows} == {"paper", "honest"}
-    assert not any(row["published"] for row in rows)
 
 
 def test_published_numbers_stand_beside_those_of_the_same_setting(finished):

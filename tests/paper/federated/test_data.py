@@ -13,7 +13,6 @@ from fairshapley_paper.federated.data import (
     as_images,
     powerlaw_sizes,
     split,
-    tokenise,
 )
 from fairshapley_paper.federated.networks import cifar_cnn, mnist_cnn, text_cnn
 
@@ -107,10 +106,6 @@ def test_words_are_numbered_by_how_often_they_are_seen():
     np.testing.assert_array_equal(vocabulary.encode(["a b z", ""]), [[3, 2, 1], [0, 0, 0]])
     np.testing.assert_array_equal(vocabulary.encode(["a b z", "c"], length=2), [[3, 2], [4, 0]])
     assert vocabulary.encode([]).shape == (0, 0)
-
-
-def test_tokens():
-    assert tokenise("Ça va-t-il? 3.5") == ["ça", "va", "-", "t", "-", "il", "?", "3", ".", "5"]
 
 
 def test_sizes_of_the_papers_networks():
