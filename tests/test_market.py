@@ -127,7 +127,7 @@ def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are
     assert paid.hanging()[1][-1] == ("2", "0.00", "100.00 *", "")
     assert paid.hanging()[2] == ["* from nothing to something, or back: '2' (auc)"]
     (said,) = [note for note in paid.notes if "two names" in note]
-    assert "'0' would get 400.00 ± 10.00 in place of 300.00." in said
+    assert "'0' would get 400.00 ± 10.00 instead of 300.00." in said
 
 
 def test_a_letter_has_what_concerns_its_player_and_no_other_amount(tmp_path):
