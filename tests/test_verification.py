@@ -252,15 +252,6 @@ def test_an_interrupted_run_is_recomputed_as_far_as_it_came(tmp_path):
     assert found.holds, found
 
 
-def test_a_timed_result_of_an_older_version_cannot_be_recomputed(tmp_path):
-    journal = tmp_path / "run.db"
-    budget = fs.Budget(seconds=0.5)
-    result = fs.estimate(fs.games.SumOfUnanimity(16, seed=1), "mc", budget=budget, journal=journal)
-    found = fs.verify(with_fields(result, rounds=None), journal=journal)
-    assert found.checks[-1].passed is None
-    assert "older version" in found.checks[-1].sentence
-
-
 def test_other_rounding_is_said(files, monkeypatch):
     result = fs.Result.load(files / "result.json")
     values = result.values * (1 + 4e-16)

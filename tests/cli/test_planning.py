@@ -64,10 +64,7 @@ def test_seconds_end_a_run(folder):
         assert run("value", *DATA, "--seconds", wrong).exit_code == 2
 
 
-def test_options_of_methods_are_reachable(folder):
-    options = ("--method", "gae", *priced("alpha=2"), "--budget", 2000)
-    assert run("value", *DATA, *options, "--out", "v.json", "--quiet").exit_code == 0
-    assert fs.Result.load("v.json").run.configuration["method"]["alpha"] == 2
+def test_options_that_no_method_has_are_named(folder):
     wrong = run("value", *DATA, "--method", "mc", "--option", "alpha=2")
     assert "method 'mc' has no parameter 'alpha': it takes antithetic, walk" in wrong.stderr
     for text in ("alpha", "=2", "alpha="):
@@ -77,7 +74,7 @@ def test_options_of_methods_are_reachable(folder):
         read_options(["alpha=1", "alpha=2"])
     with pytest.raises(InputError, match="--option alpha goes with"):
         chosen_method("auto", {"alpha": 1})
-    assert "did you mean 'split_seed'" in run("value", *DATA, *priced("splitseed=1")).stderr
+    assert "did you mean 'split-seed'" in run("value", *DATA, *priced("splitseed=1")).stderr
     assert "there is no --option alpha" in run("explain", *DATA, *priced("alpha=1")).stderr
 
 
@@ -161,9 +158,6 @@ def test_prices_that_make_no_sense_are_refused(folder, given, words):
 def test_what_is_quickly_exact_is_exact():
     done = run("value", *DATA, "--group-by", "supplier", "--json", "--quiet")
     assert json.loads(done.stdout)["exact"]
-    told = run("value", *DATA, "--group-by", "supplier").stdout
-    for words in ("trusted", "confidence intervals", "standard errors up to 0 ", "adjusted"):
-        assert words not in told
 
 
 @pytest.mark.usefixtures("a_minute", "folder")

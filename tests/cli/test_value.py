@@ -1,8 +1,6 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow.parquet
@@ -159,18 +157,6 @@ def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
     assert done.exit_code == 130
     assert "--journal" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_no_module_is_taken_from_the_folder(folder):
-    (folder / "jinja2.py").write_text("raise SystemExit('run')")
-    options = ("--target", "label", "--group-by", "supplier", "--quiet", "--report", "r.html")
-    done = subprocess.run(
-        [sys.executable, "-m", "fairshapley", "value", "train.csv", *options],
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert b"north" in done.stdout
 
 
 def test_what_holds_is_said_although_nobody_asked(folder):

@@ -217,10 +217,11 @@ def chosen_method(name: str, options: dict[str, Any]) -> str | Estimator[Any, An
     if not options:
         return name
     if name == "auto":
-        wrong = next(iter(options))
+        wrong = next(iter(options)).replace("_", "-")
+        known = [name.replace("_", "-") for name in sorted(ADVANCED)]
         raise InputError(
             f"--option {wrong:.40} goes with a method that has it, not with auto: name the method "
-            f"by --method{near_miss(wrong, sorted(ADVANCED))}"
+            f"by --method{near_miss(wrong, known)}"
         )
     return from_configuration({"name": name, **options})
 
