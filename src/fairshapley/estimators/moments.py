@@ -295,6 +295,66 @@ class WeightedParts:
         return self.values / total, self.variances / np.square(total)
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedEpochs:
+    """Sums over epochs with weights λ_e that depend on no value of their epoch.
+
+    Within an epoch contributions are i.i.d. given all before, and their mean ȳ_e is unbiased. The
+    errors λ_e·(ȳ_e − φ) are then a martingale's differences: Σ λ_e·ȳ_e is unbiased, and
+    Σ λ_e²·s_e²/m_e an unbiased estimate of its variance.
+
+    Examples
+    --------
+    >>> epochs = WeightedEpochs.none(1)
+    >>> for row, weight in (([1.0, 5.0], 1.0), ([2.0, 4.0], 3.0)):
+    ...     part = Moments(1)
+    ...     part.add(np.array([row]).T)
+    ...     epochs = epochs.plus(part, weight)
+    >>> estimate = epochs.estimate(1.0)
+    >>> estimate.values, estimate.variances, estimate.counts
+    (array([3.]), array([0.8125]), array([2]))
+    """
+
+    means: WeightedParts
+    """Σ λ_e·ȳ_e"""
+    shares: FloatArray
+    """Σ a_e with a_e = λ_e²/m_e"""
+    squares: FloatArray
+    """Σ a_e²/(m_e − 1)"""
+
+    @classmethod
+    def none(cls, n_players: int) -> WeightedEpochs:
+        """Return the sums over no epoch."""
+        return cls(WeightedParts.none(n_players), *np.zeros((2, n_players)))
+
+    def plus(self, part: Moments, weight: float) -> WeightedEpochs:
+        """Return the sums with one more epoch, where it gives a player a mean and a variance."""
+        usable = part.counts > 1
+        weights = np.where(usable, weight, 0.0)
+        spread = np.where(usable, part.variances_of_means, 0.0)
+        share = np.square(weights) / np.maximum(part.counts, 1)
+        return WeightedEpochs(
+            self.means.plus(weights, part.means, spread),
+            self.shares + share,
+            self.squares + np.square(share) / np.maximum(part.counts - 1, 1),
+        )
+
+    def estimate(self, mean_square: float) -> Estimate:
+        """Return the weighted means, with floors under the variances; NaN without an epoch.
+
+        Counts are one more than the degrees of freedom (Σ a_e)² / Σ a_e²/(m_e − 1) of the variance:
+        the formula of Welch and Satterthwaite with one variance for all epochs, so that it depends
+        on the plans alone. It is m for a single epoch, and less than all contributions for several,
+        because the last epochs have most of the weight. Student's t at this count has the right
+        tails.
+        """
+        values, variances = self.means.mean()
+        known = self.squares > 0
+        degrees = whole_below(np.square(self.shares) / np.where(known, self.squares, 1.0))
+        counts = np.where(known, degrees + 1, 0)
+        return Estimate(values, floor_variances(variances, counts, mean_square), counts)
+
+
 def whole_below(numbers: FloatArray) -> IntArray:
     """Round down to whole numbers, but for rounding errors.
 

@@ -114,6 +114,20 @@ def test_equal_walks_and_equal_groups_are_not_certainty():
     np.testing.assert_allclose(variances, [tau2 / 72, group_tau2 / 6, 0.25])
 
 
+WALKS = [fs.MonteCarlo(antithetic=True), Sobol(), Orthogonal(), fs.Owen()]
+
+
+@pytest.mark.parametrize("estimator", WALKS, ids=repr)
+def test_skipped_evaluations_are_left_out(estimator):
+    def utility(coalition):
+        return float("nan") if coalition == (1, 3) else float(sum(coalition))
+
+    game = fs.games.FunctionGame(utility, n_players=7)
+    result = fs.estimate(game, estimator, budget=100, seed=1, on_error="skip")
+    assert result.run.skipped == 1
+    np.testing.assert_allclose(result.values, np.arange(7.0), atol=1e-12)
+
+
 def test_too_many_players_and_too_small_a_budget_say_what_to_do():
     with pytest.raises(fs.InputError, match="'mc'"):
         fs.estimate(fs.games.Additive(np.ones(1001)), Sobol(), budget=10_000)

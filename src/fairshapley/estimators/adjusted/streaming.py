@@ -29,7 +29,7 @@ device, library and seed give the same bits; another device draws other coalitio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -50,11 +50,9 @@ from fairshapley.estimators.estimator import Estimate, Problem
 from fairshapley.estimators.moments import (
     ROUNDING,
     Moments,
-    WeightedParts,
-    floor_variances,
+    WeightedEpochs,
     power_of_two,
     sums_by_size,
-    whole_below,
 )
 from fairshapley.estimators.rounds import DEVICE_FIRST, device_units
 
@@ -66,77 +64,6 @@ BLOCK_ENTRIES = 1 << 23
 EPOCH_SHARE, MIN_EPOCH = 8, 16
 # From one epoch to the next a weight grows at most by this factor.
 MAX_GAIN = 2.0
-
-
-class WeightedEpochs:
-    """Sums over the epochs that have ended.
-
-    Their weights depend on no value of their epoch. Within an epoch contributions are i.i.d. given
-    all before; its weight was fixed before it began, and is the same for all players. So
-    φ̂ = Σ w_e·M_e·ȳ_e / Σ w_e·M_e has martingale deviations, and Σ w_e²·M_e·s_e² / (Σ w_e·M_e)²
-    estimates its variance.
-
-    Examples
-    --------
-    >>> epochs = WeightedEpochs(1)
-    >>> for row, weight in (([1.0, 5.0], 1.0), ([2.0, 4.0], 3.0)):
-    ...     part = Moments(1)
-    ...     part.add(np.array([row]).T)
-    ...     epochs.add(part, weight)
-    >>> estimate = epochs.estimate()
-    >>> estimate.values, estimate.variances, estimate.counts
-    (array([3.]), array([0.8125]), array([3]))
-    """
-
-    def __init__(self, n_players: int) -> None:
-        self.n_players = n_players
-        self.parts = WeightedParts.none(n_players)
-        """The sums over ȳ with the weights w·M and the variances s²/M"""
-        self.square = 0.0
-        """Σ w²·M"""
-        self.second = 0.0
-        """Σ w²·Σ y², all players together"""
-        self.degrees = 0
-        """Σ (M − 1)"""
-        self.largest: FloatArray = np.zeros(n_players)
-        """The largest w·|y − ȳ| of each player"""
-
-    def add(self, part: Moments, weight: float) -> None:
-        """Fold in an epoch; every player has the same number of contributions in it."""
-        count = int(part.counts[0])
-        if count == 0:
-            return
-        self.square += weight**2 * count
-        # An epoch of one contribution says nothing of the variance; the others stand in for it.
-        variances = part.squares / (count * max(count - 1, 1))
-        self.parts = self.parts.plus(weight * count, part.means, variances)
-        self.second += weight**2 * float((part.squares + count * part.means**2).sum())
-        self.degrees += count - 1
-        self.largest = np.maximum(self.largest, weight * part.largest_deviations)
-
-    def with_running(self, part: Moments, weight: float) -> WeightedEpochs:
-        """Return the sums with the running epoch."""
-        together = copy(self)  # arrays are replaced, never changed
-        together.add(part, weight)
-        return together
-
-    def estimate(self) -> Estimate:
-        """Return the weighted mean; weights w count as (Σw)²/Σw² equal ones (Kish)."""
-        if not self.square:
-            return Estimate.unknown(self.n_players)
-        total = self.parts.weights
-        counts = whole_below(np.square(total) / self.square)
-        # τ² in the unit of contributions, each counted as often as its squared weight says.
-        mean_square = self.second / (self.square * self.n_players)
-        values, variances = self.parts.mean()
-        if not self.degrees:
-            variances = np.full(self.n_players, np.nan)
-        floored = floor_variances(variances, counts, mean_square)
-        spread_of_one = variances * counts
-        vary = spread_of_one > ROUNDING**2 * mean_square
-        ratio = np.square(self.largest * counts / total) / np.where(vary, spread_of_one, 1.0)
-        extremes = np.where(np.isnan(variances), np.nan, np.where(vary, ratio, 0.0))
-        return Estimate(values, floored, counts, extremes=extremes)
 
 
 class Stream(Schedule[Any]):
@@ -164,7 +91,11 @@ class Stream(Schedule[Any]):
         """What every value has in common: the endpoints, and the level that gains start from"""
         self._seen: FloatArray = np.zeros((2, n_players - 1))
         """By size since the last plan: the units, and their squared residuals"""
-        self._through = WeightedEpochs(n_players)
+        self._through = WeightedEpochs.none(n_players)
+        self._second = 0.0
+        """Σ w²·Σ y² over the epochs in it, all players together"""
+        self._largest: FloatArray = np.zeros(n_players)
+        """The largest w·|y − ȳ| of each player"""
         self._epoch, self._epoch_power = Moments(n_players), 0.0
         """The contributions of the epoch, and their Σ_t Σ_i x_i²"""
         self._end = MIN_EPOCH
@@ -259,12 +190,30 @@ class Stream(Schedule[Any]):
         self._epoch_power += float((sizes * self.inside**2 + rest * self.outside**2) @ second)
 
     def estimate(self) -> Estimate:
-        """Return the weighted mean of the contributions."""
-        return self._through.with_running(self._epoch, self._weight()).estimate()
+        """Return the weighted mean of the contributions, the running epoch included."""
+        through, second, largest = self._with_epoch()
+        # τ² in the unit of contributions, each counted as often as its squared weight says.
+        mean_square = second / max(float(through.shares.sum()), 1e-300)
+        found = through.estimate(mean_square)
+        spread_of_one = through.means.mean()[1] * found.counts
+        vary = spread_of_one > ROUNDING**2 * mean_square
+        deviations = largest * found.counts / np.maximum(through.means.weights, 1e-300)
+        ratio = np.square(deviations) / np.where(vary, spread_of_one, 1.0)
+        extremes = np.where(found.counts > 1, np.where(vary, ratio, 0.0), np.nan)
+        return replace(found, extremes=extremes)
 
-    def _weight(self) -> float:
-        """Return the weight of the epoch; 1 as long as it is the only one."""
-        return self._unit / self._power if self._power else 1.0
+    def _with_epoch(self) -> tuple[WeightedEpochs, float, FloatArray]:
+        """Return the sums over all epochs, the running one included, and the largest deviations.
+
+        The weight of a contribution is 1 as long as the epoch is the only one.
+        """
+        epoch, count = self._epoch, int(self._epoch.counts[0])
+        if count < 2:  # nothing is known of its variance
+            return self._through, self._second, self._largest
+        weight = self._unit / self._power if self._power else 1.0
+        second = self._second + weight**2 * epoch.mean_square * count * len(epoch.means)
+        largest = np.maximum(self._largest, weight * epoch.largest_deviations)
+        return self._through.plus(epoch, weight * count), second, largest
 
     def _close(self) -> None:
         """End the epoch: use its weight, fix the next one's, and let the proxy learn."""
@@ -275,7 +224,7 @@ class Stream(Schedule[Any]):
         power = self._epoch_power / count
         if not self._power:
             self._power, self._unit = power, power_of_two(power)
-        self._through.add(self._epoch, self._weight())
+        self._through, self._second, self._largest = self._with_epoch()
         # A quiet epoch may have missed a rare spike.
         self._power = max(power, self._power / MAX_GAIN)
         self._epoch, self._epoch_power = Moments(self.problem.n_players), 0.0

@@ -2,9 +2,8 @@
 
 In an epoch each player's number of contributions is fixed before the first of them is drawn, so
 that the epoch's mean is unbiased whatever was told before: E[ȳ_e | past] = φ. The epochs' means are
-added up with weights λ_e that the schedule alone fixes, so that Σ λ_e·ȳ_e is unbiased too. Its
-errors λ_e·(ȳ_e − φ) are martingale differences: they are uncorrelated, and Σ λ_e²·s_e²/m_e is an
-unbiased estimate of the variance.
+added up with weights λ_e that the schedule alone fixes, so that Σ λ_e·ȳ_e is unbiased too
+(`moments.WeightedEpochs`).
 
 A plain mean of all contributions would weight ȳ_e by counts that depend on ȳ_e itself through the
 next plan; that is the bias of plain greedy selection, and it does not vanish with doubling epochs.
@@ -25,10 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.greedy.plan import pick
-from fairshapley.estimators.moments import Moments, WeightedParts, floor_variances, whole_below
+from fairshapley.estimators.moments import Moments, WeightedEpochs
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
 MIN_PASSES = 4
@@ -76,8 +75,7 @@ class Epochs:
     def __init__(self, n_players: int, pilot_passes: int) -> None:
         self.n_players = n_players
         self.passes_told = pilot_passes
-        self._closed = (WeightedParts.none(n_players), *np.zeros((2, n_players)))
-        """Of closed epochs: Σ λ_e·ȳ_e, Σ a_e and Σ a_e²/(m_e − 1) with a_e = λ_e²/m_e"""
+        self._closed = WeightedEpochs.none(n_players)
         self._open(np.ones(n_players))
 
     def _open(self, invariabilities: FloatArray) -> None:
@@ -108,22 +106,7 @@ class Epochs:
 
     def include(self, mean: Moments, passes: float) -> None:
         """Count these contributions as an epoch of this many passes."""
-        self._closed = self._closed_and(mean, passes)
-
-    def _closed_and(
-        self, mean: Moments, weight: float
-    ) -> tuple[WeightedParts, FloatArray, FloatArray]:
-        """Return the sums with one more epoch, where it gives a player a mean and a variance."""
-        means, shares, squares = self._closed
-        usable: BoolArray = mean.counts > 1
-        weights = np.where(usable, weight, 0.0)
-        spread = np.where(usable, mean.variances_of_means, 0.0)
-        share = np.square(weights) / np.maximum(mean.counts, 1)
-        return (
-            means.plus(weights, mean.means, spread),
-            shares + share,
-            squares + np.square(share) / np.maximum(mean.counts - 1, 1),
-        )
+        self._closed = self._closed.plus(mean, passes)
 
     def next_epoch(self, invariabilities: FloatArray) -> None:
         """Close the running epoch and open the next, planned on these invariabilities."""
@@ -137,18 +120,7 @@ class Epochs:
 
         The running epoch counts once its first two passes are told, when every player has a
         variance in it: that, too, is fixed by the schedule.
-
-        Counts are one more than the degrees of freedom of the variance: with a_e = λ_e²/m_e, they
-        are (Σ a_e)² / Σ a_e²/(m_e − 1). That is the formula of Welch and Satterthwaite with one
-        variance for all epochs, so that it depends on the plans alone. It is m for a single epoch,
-        and less than all contributions for several, because the last epochs have most of the
-        weight. Student's t at this count has the right tails.
         """
         running = self.position / self.n_players
-        sums = self._closed_and(self.mean, running) if running >= 2 else self._closed
-        means, shares, squares = sums
-        values, variances = means.mean()
-        known = squares > 0
-        degrees = whole_below(np.square(shares) / np.where(known, squares, 1.0))
-        counts = np.where(known, degrees + 1, 0)
-        return Estimate(values, floor_variances(variances, counts, mean_square), counts)
+        sums = self._closed.plus(self.mean, running) if running >= 2 else self._closed
+        return sums.estimate(mean_square)
