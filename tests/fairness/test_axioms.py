@@ -84,11 +84,6 @@ def test_bad_tables_are_refused(table):
         null_players(table)
 
 
-def test_values_must_match_the_table():
-    with pytest.raises(fs.InputError, match="2 players"):
-        check_axioms([0, 1, 2, 3], [1.0])
-
-
 # A0–A3, of estimates
 
 

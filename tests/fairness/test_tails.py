@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import fairshapley as fs
 from fairshapley.estimators.moments import Moments
 from fairshapley.fairness.certificate import Certificate, half_widths
 from fairshapley.fairness.evidence import Evidence
@@ -157,12 +156,3 @@ def test_doubts_say_why_nothing_is_stated(given, said):
     if found:
         assert np.isinf(half_widths(evidence, 0.1)).all()
         assert not Certificate(evidence, 0.9, 0.5, 1e6).holds
-
-
-def test_a_result_says_so_in_print():
-    game = fs.games.SumOfUnanimity(12, seed=1)
-    early, late = (fs.estimate(game, "mc", budget=spent, seed=0) for spent in (100, 2000))
-    assert "Nothing is certified: a value is the mean of 9 contributions" in str(early)
-    assert "probability" not in str(early)
-    assert late.findings().doubts == ()
-    assert "Nothing is certified" not in str(late)

@@ -11,7 +11,6 @@ from nbclient import NotebookClient
 
 import fairshapley as fs
 from fairshapley._basics.text import escaped
-from fairshapley.runs.progress import is_watched
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -100,10 +99,6 @@ def test_guarantee_comparison_and_payout(run):
 def test_names_do_not_turn_or_break_the_table():
     assert escaped("\u202eabc\x00") == "<bdi>⟨U+202E⟩abc⟨U+0000⟩</bdi>"
     assert html.unescape(escaped("x" * 100)) == f"<bdi>{'x' * 79}…</bdi>"
-
-
-def test_this_is_no_notebook():
-    assert not is_watched()
 
 
 CELL = """

@@ -49,12 +49,6 @@ def test_saving_is_bit_exact(tmp_path_factory, values):
     json.loads(path.read_text(), parse_constant=pytest.fail)  # strict JSON: no NaN, no Infinity
 
 
-def test_a_run_survives_the_disk(tmp_path):
-    result = fs.estimate(fs.games.SumOfUnanimity(11, seed=0), budget=300)
-    result.save(tmp_path / "r.json")
-    assert fs.Result.load(tmp_path / "r.json").to_dict() == result.to_dict()
-
-
 def test_results_are_frozen():
     result = make([1.0])
     with pytest.raises(AttributeError):
@@ -75,14 +69,6 @@ def test_only_data_from_elsewhere_are_checked():
     strange = make([1.0], level_share=2.0, player_names=("a", "b"))
     with pytest.raises(fs.InputError, match="damaged"):
         fs.Result.from_dict(strange.to_dict())
-
-
-def test_fidelity_by_hand():
-    result = make([0.5, 0.0], np.array([0.1, 0.0]))
-    np.testing.assert_allclose(result.fidelity(xi=0.1), [36.0, np.inf])
-    np.testing.assert_allclose(result.min_fidelity, (0.501 / 0.1) ** 2)
-    with pytest.raises(fs.InputError, match="xi"):
-        result.fidelity(xi=-1)
 
 
 def test_a_vacuous_tolerance_is_said():
@@ -202,11 +188,6 @@ def test_too_deep_a_configuration_is_damage():
         deep = [deep]
     with pytest.raises(fs.InputError, match="damaged"):
         fs.Result.from_dict(make([1.0]).to_dict() | {"limits": {"a": deep}})
-
-
-def test_missing_files_are_named(tmp_path):
-    with pytest.raises(fs.InputError, match="cannot read"):
-        fs.Result.load(tmp_path / "nothing.json")
 
 
 @pytest.mark.parametrize("name", ["", ".", "folder", "no/r.json", "x" * 300, "r\0.json"])

@@ -194,24 +194,6 @@ def test_a_known_sum_makes_the_band_of_charges_exact(errors, moves):
     )
 
 
-@pytest.mark.parametrize("negative", ["zero", "charge"])
-def test_where_intervals_hold_the_truth_bands_hold_its_payout(negative):
-    game = fs.games.SumOfUnanimity(12, seed=3)
-    paid = fs.exact(game).payout(1000, negative=negative).amounts
-    held = 0
-    for seed in range(20):
-        run = fs.estimate(game, "mc", budget=1000, seed=seed)
-        errors = np.abs(run.values - game.shapley_values)
-        if (errors > run.certificate(0.5, 0.1).half_widths).any():
-            continue
-        held += 1
-        payout = run.payout(1000, negative=negative, delta=0.1)
-        for low, amount, high in zip(payout.lower, paid, payout.upper, strict=True):
-            assert low <= amount <= high
-    assert held >= 12  # of 20, at a level of 0.9 (a normal approximation)
-    assert run.game.endpoints == (0.0, pytest.approx(sum(game.shapley_values)))
-
-
 def test_no_band_where_nothing_is_certain():
     assert result([1.0, 2.0], np.nan).payout(10).lower is None
     unfinished = result([1.0, 2.0], 0.1, obstacle="the method is biased")

@@ -18,12 +18,6 @@ from fairshapley.results.report.provenance import snippet
 from fairshapley.results.serialising import result_digest, with_fields
 
 
-@pytest.fixture(scope="module")
-def fair():
-    game = fs.games.SumOfUnanimity(12, seed=1)
-    return fs.estimate(game, "mc", until=fs.Fair(epsilon1=0.5, delta=0.1), budget=4000, xi=0.5)
-
-
 def test_where_the_numbers_come_from_is_on_the_page():
     file = InputFile("my rows.csv", 64 * "a", 1234)
     result = by_hand(
@@ -160,14 +154,6 @@ def test_without_the_extra_it_is_named(tmp_path, monkeypatch, module):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(fs.errors.MissingExtraError, match=r"pip install .*pandas"):
         by_hand().report(tmp_path / "r.html")
-
-
-def test_a_real_run_is_reported(fair, tmp_path):
-    page = fair.report(tmp_path / "fair.html", epsilon1=0.5).read_text(encoding="utf-8")
-    words = text_of(page)
-    assert "Shapley values of 12 players" in words
-    assert f"{fair.evaluations:,}" in words
-    assert fair.game.fingerprint in words
 
 
 def test_the_page_names_the_digest_of_its_result_and_has_its_own():

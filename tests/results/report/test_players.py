@@ -6,7 +6,6 @@ from tests.results.report.reading import callouts, data_of, players, said, text_
 from tests.results.report.samples import by_hand
 
 import fairshapley as fs
-from fairshapley.games.player_data import identical_groups
 from fairshapley.results.report.drawing import charts, tolerance_curves
 from fairshapley.results.report.page import report_html
 
@@ -19,14 +18,6 @@ def test_the_players_at_both_ends_are_named():
         "“\u2068customer 00000\u2069”, the lowest that of “\u2068customer 00002\u2069” or "
         "“\u2068customer 00003\u2069”."
     )
-
-
-@pytest.mark.parametrize("delta", [0.3, 0.01])
-def test_the_smallest_tolerance_is_where_the_certificate_turns(delta):
-    result = by_hand(standard_errors=np.full(60, 0.002))
-    edge = result.findings(delta=delta).certificate.tightest
-    assert result.certificate(edge * 1.0001, delta).holds
-    assert not result.certificate(edge * 0.9999, delta).holds
 
 
 def test_curves_are_those_of_the_result():
@@ -72,10 +63,6 @@ def test_there_is_a_label_for_each_player():
     for bad in (["a"], "abcd", dict.fromkeys("abcd", 1)):
         with pytest.raises(fs.InputError, match="labels"):
             players(result, bad)
-
-
-def test_groups_join_pairs():
-    assert identical_groups([(3, 1), (5, 3), (0, 2)], 6) == [[0, 2], [1, 3, 5], [4]]
 
 
 def test_the_profile_gives_marginals():
