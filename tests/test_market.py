@@ -111,7 +111,7 @@ def test_a_payout_says_what_it_hangs_on(tmp_path):
     assert float(paid.split[0][0]) == pytest.approx(wanted, abs=0.01)
     assert len(paid.to_dict()["players"][0]) == len(paid.to_frame("dict"))
     page = result.report(tmp_path / "page.html", pool=10_000).read_text("utf-8")
-    assert "What the amounts hang on" in page
+    assert "What the amounts depend on" in page
     assert all(cell in page for row in rows for cell in row)
     again = fs.Result.from_dict(result.to_dict())
     assert again.payout(10_000).hanging() == paid.hanging()
@@ -125,7 +125,7 @@ def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are
     splits = (Split(0, 1.0, 0.1), Split(1, 0.05, 0.1))
     paid = with_fields(result, scenarios=(scenario,), splits=splits).payout(400)
     assert paid.hanging()[1][-1] == ("2", "0.00", "100.00 *", "")
-    assert paid.hanging()[2] == ["* from nothing to something, or back: '2' (auc)"]
+    assert paid.hanging()[2] == ["* something instead of nothing, or the reverse: '2' (auc)"]
     (said,) = [note for note in paid.notes if "two names" in note]
     assert "'0' would get 400.00 ± 10.00 instead of 300.00." in said
 

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 import fairshapley as fs
 from fairshapley.results.console import summary
-from fairshapley.results.serialising import assembled, result_digest, stored_fields
+from fairshapley.results.serialising import assembled, result_digest, stored_fields, with_fields
 
 CONFIGURATION = {"method": {"name": "mc", "walk": True}, "semivalue": "shapley", "xi": 1e-3}
 
@@ -72,7 +72,8 @@ def test_only_data_from_elsewhere_are_checked():
 
 
 def test_a_vacuous_tolerance_is_said():
-    said = ["\n".join(summary(make([value]))) for value in (1e-5, 1.0, 0.0)]
+    counted = [with_fields(make([value]), counts=np.array([100])) for value in (1e-5, 1.0, 0.0)]
+    said = ["\n".join(summary(result)) for result in counted]
     assert "says very little" in said[0]
     assert "says very little" not in said[1]
     assert "(inf × mean |value|)" in said[2]

@@ -153,7 +153,7 @@ def print_payout(divided: Payout | str, *, verbose: bool) -> None:
     print_shown(answer, *divided.shown(), rest)
     headings, rows, said = divided.hanging()
     if rows:
-        print_shown(["What the amounts hang on"], headings, rows, said)
+        print_shown(["What the amounts depend on"], headings, rows, said)
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley._basics.text import one_line, several
 from fairshapley.fairness.guarantees import lower_fidelity
-from fairshapley.fairness.levels import DELTA, LARGE_XI
+from fairshapley.fairness.levels import DELTA
 from fairshapley.results.pairs import pair_sentences
 from fairshapley.results.tables import shown_table
 from fairshapley.results.test_set import another_set, both_errors
@@ -144,13 +144,11 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
             f"cautious estimate {cautious:.4g}, at ξ = {result.xi:g} "
             f"({relative:.2g} × mean |value|)"
         )
-    if LARGE_XI < relative < math.inf and not result.exact:
-        lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
     lines.extend(f"warning: {said}" for said in result.warnings)
     if not result.exact:
         findings = result.findings()
-        lines += findings.sentences()
         stated = findings.certificate
+        lines += [stated.warning, *findings.sentences()]
         if not stated.holds and (more := money(result, stated.needed)):
             lines.append(f"This would cost about {more}.")
     lines += pair_sentences(result)

@@ -50,7 +50,7 @@ def pair_sentences(result: Result) -> list[str]:
     --------
     >>> import fairshapley as fs
     >>> pair_sentences(fs.exact(fs.games.TableGame([0, 1, 1, 1]), pairs=True))
-    ["'0' and '1' replace each other: each adds 1 less where the other is there"]
+    ["'0' and '1' replace each other: each adds 1 less when the other is present"]
     """
     listed, names = pairs_list(result), result.names()
     if not listed:
@@ -75,7 +75,7 @@ def pair_sentences(result: Result) -> list[str]:
             about = f" ± {number(error, 2)}" if error > 0 else ""
             sentences.append(
                 f"{quoted(one['players'])} {'replace' if replaces else 'complete'} each other: "
-                f"each adds {number(size)}{about} {'less' if replaces else 'more'} where the "
-                "other is there"
+                f"each adds {number(size)}{about} {'less' if replaces else 'more'} when the "
+                "other is present"
             )
     return sentences[:MOST_NAMED]

@@ -305,7 +305,6 @@ class Result(Stored, Shared):
         simultaneous: bool = False,
         epsilon1: float = EPSILON1,
         delta: float = DELTA,
-        bound: str = "normal",
     ) -> Axes:
         """Draw the result (needs matplotlib); nothing is shown or saved.
 
@@ -318,18 +317,17 @@ class Result(Stored, Shared):
             Where to draw; by default a new figure.
         most, simultaneous
             How many players to draw, of values and of pairs; whether intervals hold together.
-        epsilon1, delta, bound
+        epsilon1, delta
             The fairness asked for; for values δ is the probability that an interval misses.
         """
         from fairshapley.results import plots
 
-        judged: dict[str, Any] = {"delta": delta, "bound": bound}
         if checks.choice("kind", kind, ("values", "fidelity", "convergence", "pairs")) == "pairs":
             return plots.plot_pairs(self, axes, most=most)
         if kind == "values":
-            return plots.plot_values(self, axes, most=most, simultaneous=simultaneous, **judged)
+            return plots.plot_values(self, axes, most=most, simultaneous=simultaneous, delta=delta)
         draw = plots.plot_fidelity if kind == "fidelity" else plots.plot_convergence
-        return draw(self, axes, epsilon1=epsilon1, **judged)
+        return draw(self, axes, epsilon1=epsilon1, delta=delta)
 
     def report(
         self,

@@ -61,6 +61,6 @@ def both_errors(result: Result, delta: float) -> str:
     return (
         f"{estimation} Test set: standard errors up to {number(errors.max())} from "
         "the choice of the test rows. With another test set of the same size every value would "
-        f"lie within {span}± {number(reach.max())} of this one, all together "
+        f"stay within {span}± {number(reach.max())} of the value here, for all of them together "
         f"with {100 * (1 - delta):g} % confidence."
     )

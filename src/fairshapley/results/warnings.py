@@ -55,8 +55,8 @@ def baseline_warning(result: Result) -> str:
         )
     return (
         f"a constant prediction alone is worth {constant}, and explains {100 * share:.0f} % of "
-        f"v(N) − v(∅): nobody’s data earned that share. Leave the utility "
-        f"of no rows to the default, {constant}, to value what the data add"
+        "what all players gain together: nobody’s data earned that share. Leave the utility of no "
+        f"rows at the default, {constant}, to value what the data add"
     )
 
 

@@ -125,7 +125,7 @@ def test_by_hand():
     thirds = result([1.0, 1.0, 1.0]).payout(100)
     assert thirds.amounts == (Decimal("33.33"),) * 3
     assert thirds.rest == Decimal("0.01")
-    assert "0.01 are left over" in " ".join(thirds.notes)
+    assert "0.01 is left over" in " ".join(thirds.notes)
 
 
 @pytest.mark.parametrize("pool", [0.1, "0.1", Decimal("0.10"), np.float64(0.1)])

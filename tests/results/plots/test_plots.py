@@ -78,9 +78,9 @@ def test_values_are_sorted_with_their_own_intervals(run):
 
 
 def test_simultaneous_intervals_are_those_of_the_certificate(run):
-    axes = run.plot(simultaneous=True, delta=0.05, bound="chebyshev")
+    axes = run.plot(simultaneous=True, delta=0.05)
     order = np.argsort(-run.values, kind="stable")
-    widths = run.certificate(0.5, 0.05, bound="chebyshev").half_widths
+    widths = run.certificate(0.5, 0.05).half_widths
     np.testing.assert_allclose(bars(axes)[1], widths[order])
     assert "95 % intervals all together" in axes.get_xlabel()
 
@@ -123,13 +123,13 @@ def test_exact_values_have_no_spread():
 
 
 def test_the_fidelity_profile_has_the_line_to_reach(run):
-    axes = run.plot("fidelity", epsilon1=0.3, delta=0.2, bound="chebyshev")
+    axes = run.plot("fidelity", epsilon1=0.3, delta=0.2)
     scores, line = axes.get_lines()
     np.testing.assert_allclose(scores.get_ydata(), np.sort(run.fidelity()))
-    needed = fs.fairness.required_fidelity(12, 0.3, 0.2, independent=False)
+    needed = fs.fairness.required_fidelity(12, 0.3, 0.2, independent=False, bound="normal")
     assert line.get_ydata()[0] == pytest.approx(needed)
     assert axes.get_yscale() == "log"
-    assert texts(axes)[-1] == "needed for ε1 = 0.3, δ = 0.2 (chebyshev)"
+    assert texts(axes)[-1] == "needed for ε1 = 0.3, δ = 0.2"
     unknown = altered(run, standard_errors=["nan", *run.standard_errors.tolist()[1:]])
     with pytest.raises(fs.InputError, match="1 players is not known"):
         unknown.plot("fidelity")
@@ -154,7 +154,6 @@ def test_convergence_ends_where_the_run_did(run):
         ({"most": 1}, "at least 2"),
         ({"most": 2.5}, "whole number"),
         ({"delta": 0.0}, "delta"),
-        ({"kind": "fidelity", "bound": "bernstein"}, "bound"),
     ],
 )
 def test_bad_input_is_refused(run, arguments, words):

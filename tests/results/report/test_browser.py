@@ -506,7 +506,7 @@ def test_on_paper_amounts_come_first_tables_are_whole_and_names_break_between_wo
     )  # fmt: skip
     page = result.report(tmp_path / "report.html", pool=100_000)
     text = printed(chromium, page, tmp_path)
-    titles = ("Who gets what", "What the amounts hang on", "What this report covers", "✓ Exact")
+    titles = ("Who gets what", "What the amounts depend on", "What this report covers", "✓ Exact")
     places = [text.index(title) for title in (*titles, "Who replaces whom")]
     assert places == sorted(places)
     paid = result.payout(100_000)

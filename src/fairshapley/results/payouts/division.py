@@ -101,7 +101,7 @@ def payout(
     notes += [f"warning: {said}" for said in warnings if said] + by.notes(averaged)
     if rest:
         notes.append(
-            f"{sum_of(rest, step):f} are left over: they cannot be divided without paying equal "
+            f"{sum_of(rest, step):f} is left over, since it cannot be divided without paying equal "
             "players unequally"
         )
     bounds, estimation = by.band(held)
@@ -254,7 +254,7 @@ class _Division:
         if bounds is None:
             return None, "no tolerance band: the true values may sum to zero or less"
         if result.exact:
-            return bounds, "estimation: the values are exact, and the band is nothing but rounding"
+            return bounds, "estimation: the values are exact, and the band is only rounding"
         return bounds, (
             f"estimation: with a probability of at least {1 - decisions.delta:.6g}, dividing by "
             "the true values would give every player an amount within its band"
@@ -290,9 +290,7 @@ class _Division:
         paid = shares(values)
         others = np.stack([shares(values + change) for change in replicates.T], axis=1)
         if not (np.isfinite(paid).all() and np.isfinite(others).all()):
-            return None, [
-                "no band of the test set: without some test rows nothing is left to divide"
-            ]
+            return None, ["no test-set band: without some of the test rows, no value is positive"]
         reach = another_set(others - paid[:, None], delta)
         ends = paid - reach, paid + reach
         if self.negative == "zero":

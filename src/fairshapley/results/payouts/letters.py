@@ -67,9 +67,9 @@ def letter(result: Result, divided: Payout, player: int) -> list[tuple[str, list
     ]
     if result.game.endpoints is not None:
         empty, full = result.game.endpoints
-        why.append(f"All data together move it from {number(empty)} to {number(full)}")
+        why.append(f"All data together move {unit} from {number(empty)} to {number(full)}")
     error = "" if result.exact else f" ± {number(float(result.standard_errors[player]))}"
-    why.append(f"Yours add {number(value)}{error}")
+    why.append(f"Your data add {number(value)}{error}")
     if value < 0:
         zero = divided.negative == "zero"
         why.append(f"That is below zero, which is {'paid nothing' if zero else 'charged'}")
@@ -89,5 +89,5 @@ def letter(result: Result, divided: Payout, player: int) -> list[tuple[str, list
         ("What you delivered", [delivered]),
         ("What you get", gets),
         ("Why", why),
-        ("What was found in your data", found or ["Nothing that speaks against it"]),
+        ("What was found in your data", found or ["Nothing unusual was found"]),
     ]

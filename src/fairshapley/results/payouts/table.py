@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import block_html, names_table_html, one_line, sentences_html
@@ -76,9 +78,20 @@ class Payout:
     @property
     def widest(self) -> Decimal:
         """The widest band of a player; 0 without bands."""
-        if self.lower is None or self.upper is None:
-            return Decimal(0)
-        return max(high - low for low, high in zip(self.lower, self.upper, strict=True))
+        ends = zip(self.lower or (), self.upper or (), strict=True)
+        return max((high - low for low, high in ends), default=Decimal(0))
+
+    def bands(self) -> dict[str, list[tuple[Decimal, Decimal]]]:
+        """Return the bands there are: the least and the most for each player."""
+        found = {
+            "by true values": (self.lower, self.upper),
+            "by other test rows": (self.test_lower, self.test_upper),
+        }
+        return {
+            name: list(zip(low, high, strict=True))
+            for name, (low, high) in found.items()
+            if low is not None and high is not None
+        }
 
     def to_frame(self, kind: Any = "pandas") -> Any:
         """Return one row per player: value, share, amount and band; money as Decimal.
@@ -147,16 +160,14 @@ class Payout:
         axes = new_axes(axes, height=max(2.0, 1.4 + 0.3 * len(order)))
         colours = [ORANGE if amount < 0 else BLUE for amount in amounts]
         axes.barh(places, amounts, color=colours, alpha=0.7)
-        for low, high, colour, width, what in (
-            (self.test_lower, self.test_upper, GREY, 5, "by other test rows"),
-            (self.lower, self.upper, "black", 1, "by true values"),
-        ):
-            if low is not None and high is not None:
-                left, right = ([float(end[player]) for player in order] for end in (low, high))
-                axes.hlines(places, left, right, color=colour, alpha=0.6, lw=width, label=what)
-                axes.legend(
-                    title=f"{100 * (1 - self.delta):g} % bands", fontsize="small", loc="lower right"
-                )
+        styles = {"by other test rows": (GREY, 5), "by true values": ("black", 1)}
+        for name, ends in reversed(self.bands().items()):
+            colour, width = styles[name]
+            left, right = np.array([ends[player] for player in order], dtype=float).T
+            axes.hlines(places, left, right, color=colour, alpha=0.6, lw=width, label=name)
+        if self.bands():
+            title = f"{100 * (1 - self.delta):g} % bands"
+            axes.legend(title=title, fontsize="small", loc="lower right")
         axes.set_yticks(places, [literal(self.names[player]) for player in order])
         axes.set_ylim(len(order) - 0.5, -0.5)
         axes.set_xlabel(f"amount, of {shown(self.pool)}")
@@ -171,14 +182,9 @@ class Payout:
         """Return the headings and the rows of a table, those who get most first."""
         columns = {"value": [f"{value:+.5g}" for value in self.values]}
         columns["amount"] = [shown(amount) for amount in self.amounts]
-        bands = {"by true values": (self.lower, self.upper)}
-        # The band of exact values is nothing but rounding: at most a unit to each side.
-        if self.widest <= 2 * self.unit:
-            bands = {}
-        bands["by other test rows"] = (self.test_lower, self.test_upper)
-        for name, (lower, upper) in bands.items():
-            if lower is not None and upper is not None:
-                ends = zip(lower, upper, strict=True)
+        for name, ends in self.bands().items():
+            # The band of exact values is only rounding: at most a unit to each side.
+            if name != "by true values" or self.widest > 2 * self.unit:
                 columns[name] = [f"{shown(low)} to {shown(high)}" for low, high in ends]
         lines = list(zip(self.names, *columns.values(), strict=True))
         return ["player", *columns], [lines[player] for player in self.order()]
@@ -197,8 +203,8 @@ class Payout:
         headings = ["player", "amount", *self.alternatives, *["in two names"] * bool(self.split)]
         if len(headings) == 2:
             return headings, [], []
-        if self.test_lower is not None and self.test_upper is not None:
-            headings.append("other test set")
+        others = self.bands().get("by other test rows")
+        headings += ["other test set"] * (others is not None)
         rows: list[Sequence[str]] = []
         marked = []
         for player in self.order():
@@ -211,11 +217,10 @@ class Payout:
             if self.split:
                 both = self.split.get(player)
                 cells.append(" ± ".join(map(self._brief, both)) if both else "")
-            if self.test_lower is not None and self.test_upper is not None:
-                ends = self.test_lower[player], self.test_upper[player]
-                cells.append(" to ".join(map(self._brief, ends)))
+            if others is not None:
+                cells.append(" to ".join(map(self._brief, others[player])))
             rows.append((self.names[player], self._brief(amount), *cells))
-        said = f"* from nothing to something, or back: {', '.join(marked)}"
+        said = f"* something instead of nothing, or the reverse: {', '.join(marked)}"
         return headings, rows, [said] if marked else []
 
     def _brief(self, amount: Decimal) -> str:
@@ -227,15 +232,13 @@ class Payout:
         return sorted(range(len(self.amounts)), key=lambda player: -self.amounts[player])
 
     def __str__(self) -> str:
-        order, lines = self.order(), [self.headline()]
-        bands = {"": (self.lower, self.upper)}
-        bands["other test sets: "] = (self.test_lower, self.test_upper)
+        order, lines, bands = self.order(), [self.headline()], self.bands()
         widest = max(len(shown(amount)) for amount in self.amounts)
         for player in order[:ROWS_SHOWN]:
             line = f"{shown(self.amounts[player]):>{widest}}  {self.names[player]}"
-            for what, (low, high) in bands.items():
-                if low is not None and high is not None:
-                    line += f"  ({what}{shown(low[player])} to {shown(high[player])})"
+            for name, ends in bands.items():
+                what = "other test sets: " * (name == "by other test rows")
+                line += f"  ({what}{' to '.join(map(shown, ends[player]))})"
             lines.append(line)
         if len(order) > ROWS_SHOWN:
             others = sum((self.amounts[player] for player in order[ROWS_SHOWN:]), Decimal(0))

@@ -36,7 +36,6 @@ def plot_values(
     most: int = 40,
     simultaneous: bool = False,
     delta: float = DELTA,
-    bound: str = "normal",
 ) -> Axes:
     """The values with intervals at level 1 − δ, sorted; a hollow mark has no known interval.
 
@@ -53,13 +52,13 @@ def plot_values(
     simultaneous
         Whether the intervals hold for all players together, as in a certificate; by default each
         holds on its own.
-    delta, bound
-        The probability that an interval misses, and what it rests on when simultaneous.
+    delta
+        The probability that an interval misses.
     """
     shown, gap = _chosen(result, checks.whole("most", most, least=2))
-    findings = result.findings(delta=delta, bound=bound)
+    findings = result.findings(delta=delta)
     if simultaneous:
-        decisions = result.decisions(delta, bound)
+        decisions = result.decisions(delta)
         widths = (decisions.upper - decisions.lower) / 2
     else:
         single = findings.single_widths(delta)
@@ -134,7 +133,6 @@ def plot_fidelity(
     *,
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
-    bound: str = "normal",
 ) -> Axes:
     """The scores from the lowest to the highest, with the one needed for (ε1, ξ·ε1, δ)-fairness.
 
@@ -146,7 +144,7 @@ def plot_fidelity(
         Whose scores to draw.
     axes
         Where to draw; by default a new figure.
-    epsilon1, delta, bound
+    epsilon1, delta
         The fairness asked for; see `fairshapley.fairness.required_fidelity`.
     """
     scores = np.sort(result.fidelity())
@@ -155,7 +153,6 @@ def plot_fidelity(
             f"the fidelity of {int(np.isnan(scores).sum())} players is not known yet: give the run "
             "a larger budget"
         )
-    needed = _required(result, epsilon1, delta, bound)
     axes = new_axes(axes)
     places, finite = np.arange(1, scores.size + 1), np.isfinite(scores)
     mark = "o" if scores.size <= 100 else "."
@@ -164,12 +161,12 @@ def plot_fidelity(
     if finite.any():
         axes.plot(places[finite], drawn[finite], mark, color=BLUE, markersize=4, label="fidelity")
     if not finite.all():
-        highest = max(needed, float(scores[finite].max(initial=0.0)))
+        highest = float(scores[finite].max(initial=1.0))
         above = np.full(int((~finite).sum()), 10 * highest)
         axes.plot(places[~finite], above, "^", color=BLUE, markersize=4, label="infinite (proven)")
     axes.set_xlabel("players, from the lowest fidelity to the highest")
     axes.set_ylabel(f"fidelity, ξ = {result.xi:g}")
-    _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
+    _draw_required(axes, result, epsilon1, delta)
     return axes
 
 
@@ -179,7 +176,6 @@ def plot_convergence(
     *,
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
-    bound: str = "normal",
 ) -> Axes:
     """The minimum fidelity against the evaluations, with the one that fairness asks for.
 
@@ -189,7 +185,7 @@ def plot_convergence(
         A result whose `history` was recorded.
     axes
         Where to draw; by default a new figure.
-    epsilon1, delta, bound
+    epsilon1, delta
         The fairness asked for; see `fairshapley.fairness.required_fidelity`.
     """
     points = [point for point in result.run.history if np.isfinite(point.min_fidelity)]
@@ -197,7 +193,6 @@ def plot_convergence(
         why = "the result holds no history; estimate it again, or with a larger budget"
         why = "the values are exact" if result.exact else why
         raise InputError(f"there is no convergence to draw: {why}")
-    needed = _required(result, epsilon1, delta, bound)
     axes = new_axes(axes)
     spent = [point.evaluations for point in points]
     for label, style, scores in (
@@ -211,7 +206,7 @@ def plot_convergence(
     axes.set_title("Minimum fidelity against evaluations")
     axes.set_xlabel("evaluations")
     axes.set_ylabel(f"minimum fidelity, ξ = {result.xi:g}")
-    _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
+    _draw_required(axes, result, epsilon1, delta)
     return axes
 
 
@@ -245,15 +240,12 @@ def plot_pairs(result: Result, axes: Axes | None = None, *, most: int = 40) -> A
     return axes
 
 
-def _required(result: Result, epsilon1: float, delta: float, bound: str) -> float:
-    """The minimum fidelity with which the players of a result are fair."""
-    return required_fidelity(
-        result.n_players, epsilon1, delta, independent=result.evidence.independent, bound=bound
-    )
-
-
-def _draw_required(axes: Axes, needed: float, aim: str) -> None:
-    axes.axhline(needed, color=ORANGE, linestyle="--", label=f"needed for {aim}")
+def _draw_required(axes: Axes, result: Result, epsilon1: float, delta: float) -> None:
+    """Draw the minimum fidelity that fairness asks for, with normally distributed errors."""
+    independent = result.evidence.independent
+    needed = required_fidelity(result.n_players, epsilon1, delta, independent, bound="normal")
+    label = f"needed for ε1 = {epsilon1:g}, δ = {delta:g}"
+    axes.axhline(needed, color=ORANGE, linestyle="--", label=label)
     log_scale(axes, "y")
     axes.legend()
 
