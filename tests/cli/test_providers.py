@@ -1,6 +1,8 @@
 """`value --utility`, `federated` and `paper guarantee`: the scenarios on files of one's own."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -148,6 +150,17 @@ def test_what_is_wrong_with_updates_is_said(updates):
     assert "numpy.savez" in run(*FEDERATED).stderr
     (updates / "round-2" / "bob.npz").unlink()
     assert "has no updates" in run(*FEDERATED).stderr
+
+
+def test_weights_that_are_given_as_deltas_are_named(updates):
+    weights = np.arange(1.0, 40.0)
+    np.savez(updates / "server.npz", w=weights)
+    for file in updates.glob("*/*.npz"):
+        np.savez(file, w=1.1 * weights)
+    command = [sys.executable, "-m", "fairshapley", *FEDERATED, "--given", "deltas"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("warning: the updates of the first round look like weights, not")
+    assert ".py" not in done.stderr, "users of the shell know no lines of code"
 
 
 def test_updates_are_not_unpacked_beyond_a_limit(updates):

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import fairshapley as fs
 from fairshapley.games.data import DataGame
@@ -117,12 +117,9 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
     [
         ({"model": LogisticRegression}, "give an instance"),
         ({"model": StandardScaler()}, "neither that it is a classifier"),
-        ({"model": Ridge()}, "predicts numbers: use 'r2', 'rmse', 'mae'"),
-        ({"metric": "r2"}, "predicts classes"),
         ({"metric": "acuracy"}, "unknown metric 'acuracy'"),
         ({"metric": recall_score, "empty_value": 0}, r"make_scorer\(recall_score\)"),
         ({"metric": lambda model, *_: model.coef_[0][0]}, "empty_value"),
-        ({"model": LinearSVC(), "metric": "log_likelihood"}, "predict_proba"),
         ({"train": X}, r"pair \(X, y\), not ndarray of shape \(24, 30\)"),
         ({"train": (X, Y[:5])}, "24 rows of X and 5 of y"),
         ({"train": (X[:0], Y[:0])}, "train is empty"),
@@ -149,7 +146,6 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
             "predicts numbers: give numbers",
         ),
         ({"base": (X[:, :3], Y)}, "X of base has 3"),
-        ({"base": X}, r"base must be a pair"),
         ({"base": (X, Y), "empty_value": 0.5}, "leave empty_value= out"),
         ({"groups": [1, 2]}, "one label for each of the 24 training rows"),
         ({"groups": [None] + [1] * 23}, "row 0 has no group"),
@@ -157,18 +153,11 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"train": {}}, "no data sets"),
         ({"train": {"a": (X, Y)}, "groups": [0] * 24}, "leave groups out"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1"),
-        ({"seeds": "ab"}, "a seed must be"),
-        ({"seeds": True}, "seeds must be"),
         ({"seeds": [1, 1]}, "given once"),
         ({"seeds": 2, "model": GaussianNB()}, "no random_state"),
         ({"empty_value": np.nan}, "finite"),
-        ({"empty_value": "0.5"}, "finite number, not '0.5'"),
         ({"empty_value": -1.0, "value_range": (0, 1)}, r"worth -1, outside value_range \(0, 1\)"),
-        ({"unfittable": "skip"}, "one of 'raise', 'constant'"),
         ({"vectorised": "yes"}, "None, True or False"),
-        ({"player_names": ["a"]}, "1 names for 24 players"),
-        ({"value_range": (1, 0)}, "lowest, highest"),
-        ({"device": "nowhere"}, "nowhere"),
     ],
 )
 def test_bad_input_is_named(change, said):

@@ -170,7 +170,6 @@ HEIGHTS = [[0.0, 1.0], [0.5, 0.2]]
         ({"targets": [["a", "b"], ["c", "d"]]}, "targets of agent 0 must hold real numbers"),
         ({"targets": [[0.1, 0.1], [0.1, 0.1]]}, "targets are all the same"),
         ({"targets": HEIGHTS, "datasets": np.ones((2, 2, 1))}, "same features"),
-        ({"targets": 5}, "targets must be a list"),
         ({"targets": [[1e300, 0.0], [-1e300, 0.0]]}, "targets are too large"),
         ({"targets": HEIGHTS, "datasets": [[[1e200], [0]], [[1], [2]]]}, "standardise"),
         ({"targets": HEIGHTS, "datasets": {"a": LINE[0], "b": LINE[1]}}, "same names"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 
 def app(prog_name: str | None = None) -> None:
     """Run the command line of this process, and exit."""
     given = sys.stdout
+    # Users of the shell know no lines of code.
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     try:
         from fairshapley.cli.printing import prepare_streams
         from fairshapley.cli.registry import app as commands

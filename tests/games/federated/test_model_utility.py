@@ -236,9 +236,7 @@ ROWS = np.zeros((4, 2))
         ((Noisy(), (ROWS, [0] * 4)), {}, "answers differently when asked again"),
         ((nn.LSTM(2, 2), (ROWS, [0] * 4)), {}, "must return one tensor"),
         ((LINEAR, (ROWS, [0] * 4), "f1"), {}, "metric must be 'accuracy'"),
-        ((LINEAR, (ROWS, [0] * 4)), {"precision": "int8"}, "precision must be one of 'float32'"),
         ((LINEAR, (ROWS, [0] * 4)), {"device": "tpu"}, "'tpu' cannot be used here"),
-        ((LINEAR, (ROWS, [0] * 4)), {"models_per_batch": 0}, "models_per_batch must be a whole"),
     ],
 )
 def test_bad_input_is_named(arguments, options, message):
