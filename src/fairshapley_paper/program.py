@@ -88,13 +88,6 @@ class Contributions:
         """Return the contributions of all players, a row at a time."""
         return cls(np.tile(np.arange(rows.shape[1]), len(rows)), rows.ravel())
 
-    def with_more(self, more: Contributions) -> Contributions:
-        """Return both together."""
-        return Contributions(
-            np.concatenate([self.players, more.players]),
-            np.concatenate([self.amounts, more.amounts]),
-        )
-
     def means(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return the mean of each player, the variance of the mean, and the number."""
         counts = np.bincount(self.players)
@@ -158,8 +151,10 @@ def run_form(
     utilities = Utilities(game)
     ranks = random_ranks(rng, permutations, utilities.n_players)
     start = Started(utilities, ranks, utilities.walks(ranks), marginals, xi, rng)
-    together = Contributions.of_rows(start.walks).with_more(form(start))
-    values, variances, counts = together.means()
+    first, more = Contributions.of_rows(start.walks), form(start)
+    players = np.concatenate([first.players, more.players])
+    pooled = Contributions(players, np.concatenate([first.amounts, more.amounts]))
+    values, variances, counts = pooled.means()
     return Outcome(values, variances, utilities.asked, int(counts.sum()))
 
 

@@ -21,10 +21,8 @@ from fairshapley.games.federated.model_utility import (
 from fairshapley.games.federated.rounds import Round, Weights, describe, read, write
 from fairshapley.randomness import root_seed, side_generator
 
-Optimizer: TypeAlias = "Literal['sgd', 'adam'] | Callable[[Any, float], torch.optim.Optimizer]"
+Optimizer: TypeAlias = Literal["sgd", "adam"]
 Loss: TypeAlias = "Literal['cross_entropy'] | Callable[[Any, Any], torch.Tensor]"
-
-Participation: TypeAlias = float | Sequence[Iterable[int]] | None
 
 
 def train(
@@ -38,7 +36,7 @@ def train(
     batch_size: int = 32,
     optimizer: Optimizer = "sgd",
     loss: Loss = "cross_entropy",
-    participation: Participation = None,
+    participation: Sequence[Iterable[int]] | None = None,
     seed: int = 0,
     device: str | None = None,
 ) -> Iterator[Round]:
@@ -64,17 +62,15 @@ def train(
     batch_size
         The rows of one step; the last batch of a pass may be smaller.
     optimizer
-        "sgd", "adam", or a function of the parameters and the step that makes one. It starts anew
-        in every round.
+        "sgd" or "adam". It starts anew in every round.
     loss
         "cross_entropy" of logits, with targets 0, 1, …; or a function of outputs and targets.
     participation
-        Who takes part: None for all; a number in (0, 1], the part of the agents drawn in each round
-        (at least one); or a list with the agents of each round.
+        The agents of each round; by default all.
     seed
-        Fixes the order of the rows, dropout and who is drawn. Each agent has a stream of its own in
-        each round, so that it does not matter who else takes part. The same seed gives the same
-        rounds on the same machine with the same number of threads.
+        Fixes the order of the rows and dropout. Each agent has its own stream in each round, so that
+        it does not matter who else takes part. The same seed gives the same rounds on the same
+        machine with the same number of threads.
     device
         "cpu" unless given.
 
@@ -98,7 +94,8 @@ def train(
     seed, layout = root_seed(seed), describe(learner.start, "the model")
     server, fixed = read(learner.start, layout, "the model")
     for number in range(checks.whole("rounds", rounds)):
-        taking_part = _taking_part(participation, number, len(agents), seed)
+        wanted = range(len(agents)) if participation is None else participation[number]
+        taking_part = tuple(sorted(wanted))
         weights = write(server, fixed, layout)
         deltas = np.empty((len(taking_part), len(server)), dtype=server.dtype)
         for place, agent in enumerate(taking_part):
@@ -118,17 +115,6 @@ def train(
         )
         yield record
         server = read(record.next_server(), layout, f"round {number}, server")[0]
-
-
-def _taking_part(given: Participation, number: int, n_agents: int, seed: int) -> tuple[int, ...]:
-    """Return who takes part in a round, in increasing order."""
-    if given is None:
-        return tuple(range(n_agents))
-    if not isinstance(given, int | float):
-        return tuple(sorted(given[number]))
-    count = max(1, round(given * n_agents))
-    generator = side_generator(seed, f"federated round {number}")
-    return tuple(sorted(generator.choice(n_agents, count, replace=False).tolist()))
 
 
 class _Learner:
@@ -152,8 +138,7 @@ class _Learner:
         self.model.eval()
         self.data = [self._checked(agent, given, loss) for agent, given in enumerate(agents)]
         self.model.to(device)
-        optimizers = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
-        self.make_optimizer = optimizer if callable(optimizer) else optimizers[optimizer]
+        self.make_optimizer = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer]
         self.loss = loss if callable(loss) else torch.nn.functional.cross_entropy
 
     def _checked(self, agent: int, given: tuple[Any, Any], loss: Loss) -> tuple[Any, ...]:
