@@ -68,9 +68,9 @@ def train(
     participation
         The agents of each round; by default all.
     seed
-        Fixes the order of the rows and dropout. Each agent has its own stream in each round, so that
-        it does not matter who else takes part. The same seed gives the same rounds on the same
-        machine with the same number of threads.
+        Fixes the order of the rows and dropout. Each agent has its own stream in each round, so it
+        does not matter who else takes part. The same seed gives the same rounds on the same machine
+        with the same number of threads.
     device
         "cpu" unless given.
 
