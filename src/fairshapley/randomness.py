@@ -17,7 +17,7 @@ from fairshapley.errors import InputError
 
 
 def root_seed(seed: int | None) -> int:
-    """The seed itself, or a fresh one from the operating system when it is None.
+    """Return the seed itself, or a fresh one from the operating system when it is None.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def root_seed(seed: int | None) -> int:
 
 
 def round_generator(seed: int, round_index: int) -> np.random.Generator:
-    """The generator of one round of a run.
+    """Return the generator of one round of a run.
 
     Examples
     --------
@@ -58,7 +58,7 @@ SEED_BYTES = 4
 
 
 def draw_seeds(seed: int, numbers: IntArray) -> NDArray[np.uint32]:
-    """A seed for each of the numbered draws of a random utility (the hash "splitmix64").
+    """Return a seed for each of the numbered draws of a random utility (the hash "splitmix64").
 
     Examples
     --------
@@ -74,7 +74,7 @@ def draw_seeds(seed: int, numbers: IntArray) -> NDArray[np.uint32]:
 
 
 def side_generator(seed: int, purpose: str) -> np.random.Generator:
-    """A generator for what is not a round (e.g. which journalled values to verify).
+    """Return a generator for what is not a round (e.g. which journalled values to verify).
 
     Its streams never meet the rounds' streams: their keys have another length.
     """
@@ -83,7 +83,7 @@ def side_generator(seed: int, purpose: str) -> np.random.Generator:
 
 
 def device_generator(rng: np.random.Generator, device: str) -> Any:
-    """A generator of torch on a device, seeded by that of the round.
+    """Return a generator of torch on a device, seeded by that of the round.
 
     The same device and seed give the same bits; another device draws others.
     """

@@ -25,7 +25,7 @@ EFFICIENT = ("shapley", "owen")
 
 
 def log_binomial(n: int, k: FloatArray) -> FloatArray:
-    """The logarithm of C(n, k), elementwise in `k`."""
+    """Return the logarithm of C(n, k), elementwise in `k`."""
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
@@ -35,7 +35,7 @@ class Semivalue(ABC):
 
     @abstractmethod
     def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
-        """Log α_k up to rounding, for the sizes k = 0 … n−1."""
+        """Return log α_k up to rounding, for the sizes k = 0 … n−1."""
 
     @property
     @abstractmethod
@@ -43,7 +43,7 @@ class Semivalue(ABC):
         """The name by which `parse_semivalue` finds this semivalue again."""
 
     def log_weights(self, n_players: int) -> FloatArray:
-        """The logarithms of the weights α_0 … α_{n−1}."""
+        """Return the logarithms of the weights α_0 … α_{n−1}."""
         sizes = np.arange(checks.whole("n_players", n_players), dtype=np.float64)
         log_weights = self._log_weights(n_players, sizes)
         # gammaln of n is good to about n·log(n)·1e−16: normalising takes that out again.
@@ -51,7 +51,7 @@ class Semivalue(ABC):
         return log_weights - (top + np.log(np.exp(log_weights - top).sum()))
 
     def weights(self, n_players: int) -> FloatArray:
-        """The probability α_k that a player has k predecessors, for k = 0 … n−1.
+        """Return the probability α_k that a player has k predecessors, for k = 0 … n−1.
 
         Examples
         --------
@@ -63,7 +63,7 @@ class Semivalue(ABC):
         return np.exp(self.log_weights(n_players))
 
     def log_coalition_weights(self, n_players: int) -> FloatArray:
-        """The logarithm of α_k / C(n−1, k): the weight of one single coalition of size k."""
+        """Return the logarithm of α_k / C(n−1, k): the weight of one single coalition of size k."""
         sizes = np.arange(checks.whole("n_players", n_players), dtype=np.float64)
         return self.log_weights(n_players) - log_binomial(n_players - 1, sizes)
 
@@ -132,7 +132,7 @@ class BetaShapley(Semivalue):
 
 
 def _short(number: float) -> str:
-    """A float as text that leads back to it; whole numbers without their ".0"."""
+    """Return a float as text that leads back to it; whole numbers without their ".0"."""
     return str(int(number)) if number.is_integer() and number < 1e15 else repr(number)
 
 
@@ -141,7 +141,7 @@ _BETA = re.compile(r"beta\(\s*([0-9.eE+-]+)\s*,\s*([0-9.eE+-]+)\s*\)")
 
 
 def parse_semivalue(semivalue: str | Semivalue) -> Semivalue:
-    """The semivalue of a name: "shapley", "banzhaf" or "beta(a,b)".
+    """Return the semivalue of a name: "shapley", "banzhaf" or "beta(a,b)".
 
     Examples
     --------

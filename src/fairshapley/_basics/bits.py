@@ -17,12 +17,12 @@ from fairshapley._basics.types import BoolArray, ByteArray, IntArray, SizeArray
 
 
 def width(n_players: int) -> int:
-    """The bytes of a row."""
+    """Return the bytes of a row."""
     return -(-n_players // 8)
 
 
 def pack(masks: BoolArray) -> ByteArray:
-    """Boolean rows as rows of bits.
+    """Return boolean rows as rows of bits.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def pack(masks: BoolArray) -> ByteArray:
 
 
 def unpack(packed: ByteArray, n_players: int) -> BoolArray:
-    """Rows of bits as boolean rows.
+    """Return rows of bits as boolean rows.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def unpack(packed: ByteArray, n_players: int) -> BoolArray:
 
 
 def numbered(numbers: range, n_players: int) -> BoolArray:
-    """The coalitions whose bits are the binary digits of these numbers, as boolean rows.
+    """Return the coalitions whose bits are the binary digits of these numbers, as boolean rows.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def numbered(numbers: range, n_players: int) -> BoolArray:
 
 
 def complements(packed: ByteArray, n_players: int) -> ByteArray:
-    """The players that are not in each row.
+    """Return the players that are not in each row.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def complements(packed: ByteArray, n_players: int) -> ByteArray:
 
 
 def with_complements(packed: ByteArray, n_players: int) -> ByteArray:
-    """Each row, and after it its complement.
+    """Return each row, and after it its complement.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def with_complements(packed: ByteArray, n_players: int) -> ByteArray:
 
 
 def keys(masks: BoolArray) -> list[bytes]:
-    r"""Boolean rows as keys.
+    r"""Return boolean rows as keys.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def keys(masks: BoolArray) -> list[bytes]:
 
 
 def packed_keys(packed: ByteArray) -> list[bytes]:
-    r"""Rows of bits as keys.
+    r"""Return rows of bits as keys.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def packed_keys(packed: ByteArray) -> list[bytes]:
 
 
 def from_keys(given: Sequence[bytes], n_players: int) -> BoolArray:
-    r"""The boolean rows of keys.
+    r"""Return the boolean rows of keys.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def first_players(packed: ByteArray, n_players: int) -> ByteArray:
 
 
 def sizes(packed: ByteArray) -> SizeArray:
-    """The number of players in each row of bits.
+    """Return the number of players in each row of bits.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def sizes(packed: ByteArray) -> SizeArray:
 
 
 def unrank(ranks: IntArray, n_players: int, size: int) -> BoolArray:
-    """The coalitions of `size` players with the given ranks, 0 … C(n, size) − 1.
+    """Return the coalitions of `size` players with the given ranks, 0 … C(n, size) − 1.
 
     The players c_1 < … < c_s have the rank C(c_1, 1) + … + C(c_s, s), so that the largest player is
     found first. The first C(n − 1, size) coalitions leave out the last player: for size n/2 they
@@ -180,7 +180,7 @@ def unrank(ranks: IntArray, n_players: int, size: int) -> BoolArray:
 
 @lru_cache(maxsize=256)
 def _binomials(n_players: int, k: int) -> IntArray:
-    """C(c, k) for c = 0 … n − 1, cut off where a machine integer ends: no rank reaches so far."""
+    """Return C(c, k) for c = 0 … n − 1, cut off where a machine integer ends."""
     most = int(np.iinfo(np.int64).max)
     column = np.array([min(math.comb(c, k), most) for c in range(n_players)])
     column.setflags(write=False)

@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 def is_real(value: object) -> bool:
-    """Whether a value is a real number of Python or numpy.
+    """Return whether a value is a real number of Python or numpy.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def whole(
     remedy: str | Sequence[str] = (),
     error: type[FairShapleyError] = InputError,
 ) -> int:
-    """A whole number in range as an int; 1e6 is one too.
+    """Return a whole number in range as an int; 1e6 is one too.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def real(
     remedy: str | Sequence[str] = (),
     error: type[FairShapleyError] = InputError,
 ) -> float:
-    """A finite number in range as a float.
+    """Return a finite number in range as a float.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def real(
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False as a bool."""
+    """Return True or False as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise InputError("must be True or False", parameter=name, received=value)
     return bool(value)
 
 
 def choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """One of several words.
+    """Return the value if it is one of several words.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def different_names(name: str, value: Any, count: int) -> tuple[str, ...]:
-    """So many different names, as texts.
+    """Return `count` different names, as texts.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def different_names(name: str, value: Any, count: int) -> tuple[str, ...]:
 
 
 def utility_range(value: Any) -> tuple[float, float]:
-    """The lowest and the highest utility as two floats.
+    """Return the lowest and the highest utility as two floats.
 
     Examples
     --------
@@ -173,13 +173,13 @@ def utility_range(value: Any) -> tuple[float, float]:
 
 
 def with_slack(stated: tuple[float, float]) -> tuple[float, float]:
-    """A stated range of utilities, which they may leave by the rounding of a sum."""
+    """Return a stated range of utilities, which they may leave by the rounding of a sum."""
     slack = ROUNDING * max(map(abs, stated))
     return stated[0] - slack, stated[1] + slack
 
 
 def vector(values: ArrayLike, name: str) -> FloatArray:
-    """One finite float per player."""
+    """Return one finite float per player."""
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -196,7 +196,7 @@ def vector(values: ArrayLike, name: str) -> FloatArray:
 
 
 def players(given: ArrayLike, n_players: int) -> IntArray:
-    """Distinct players as increasing indices, from indices or a boolean mask.
+    """Return distinct players as increasing indices, from indices or a boolean mask.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def players(given: ArrayLike, n_players: int) -> IntArray:
 
 
 def pairs(given: ArrayLike, n_players: int) -> IntArray:
-    """Pairs of different players as an array (k, 2)."""
+    """Return pairs of different players as an array (k, 2)."""
     try:
         found = np.asarray(given)
     except ValueError:

@@ -62,7 +62,7 @@ def torch_device(device: object, dtype: str = "float64") -> Any:
 
 
 def _installed_by(name: str) -> str:
-    """The command that installs what an extra brings.
+    """Return the command that installs what an extra brings.
 
     It names the packages, not the extra of this one: it is right wherever this package came from.
     """

@@ -27,7 +27,7 @@ MAX_BYTES = 2**30
 
 
 def as_path(given: Any, name: str = "path") -> Path:
-    """The path of a file, or an InputError for what cannot be one.
+    """Return the path of a file; raise InputError for what cannot be a path.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def make_folder(folder: Path) -> None:
 
 
 def check_replaceable(target: Path) -> None:
-    """An InputError unless the target is a plain file that may be written, or is not there."""
+    """Raise InputError unless the target is a plain file that may be written, or is not there."""
     if not target.name:
         raise InputError(f"cannot write {str(target)!r}: give the name of a file")
     try:
@@ -129,7 +129,7 @@ _META_READ = re.compile(r'<meta name="fairshapley-(\w+)" content="([0-9a-f]{64})
 
 
 def content_digest(content: Mapping[str, Any]) -> str:
-    """The SHA-256 of plain data: equal data have equal digests, in any order of their keys.
+    """Return the SHA-256 of plain data: equal data have equal digests, in any order of their keys.
 
     Floats are written so that no bit of them is lost; what JSON cannot hold is described.
 
@@ -143,7 +143,7 @@ def content_digest(content: Mapping[str, Any]) -> str:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of the bytes of a file."""
+    """Return the SHA-256 of the bytes of a file."""
     try:
         with Path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -157,7 +157,7 @@ def page_marks(result: str) -> str:
 
 
 def with_page_digest(page: str) -> str:
-    """The page with its own digest in its head: that of the page with zeros in its place.
+    """Return the page with its own digest in its head: that of the page with zeros in its place.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def with_page_digest(page: str) -> str:
 
 
 def read_marks(page: str) -> dict[str, str]:
-    """What `page_marks` and `with_page_digest` wrote, by name; the first of each."""
+    """Return what `page_marks` and `with_page_digest` wrote, by name; the first of each."""
     marks: dict[str, str] = {}
     for name, mark in _META_READ.findall(page):
         marks.setdefault(name, mark)
@@ -178,7 +178,7 @@ def read_marks(page: str) -> dict[str, str]:
 
 
 def page_is_whole(page: str) -> bool:
-    """Whether a page has a digest, and is what it was when the digest was put in."""
+    """Return whether a page has a digest, and is what it was when the digest was put in."""
     mark = read_marks(page).get("page")
     if mark is None:
         return False

@@ -22,7 +22,7 @@ KINDS = ("pandas", "polars", "pyarrow", "datasets", "dict")
 
 
 def read_frame(data: Any) -> Any:
-    """Data as scikit-learn takes them.
+    """Return data as scikit-learn takes them.
 
     A Hugging Face dataset becomes a pandas DataFrame, a query (a lazy frame) the rows it gives;
     everything else stays as it is.
@@ -43,7 +43,7 @@ def read_frame(data: Any) -> Any:
 
 
 def pandas_frame(data: Any) -> Any:
-    """Data as they are, but every kind of table as a pandas DataFrame."""
+    """Return data as they are, but every kind of table as a pandas DataFrame."""
     found = read_frame(data)
     if _has_index(found) or not is_frame(found):
         return found
@@ -62,7 +62,7 @@ def is_dataset(data: Any) -> bool:
 
 
 def is_frame(data: object) -> bool:
-    """Whether data are a pandas or polars DataFrame, or an Arrow table.
+    """Return whether data are a pandas or polars DataFrame, or an Arrow table.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def is_frame(data: object) -> bool:
 
 
 def column_names(frame: Any) -> list[Any]:
-    """The names of the columns; in pandas they need not be texts."""
+    """Return the names of the columns; in pandas they need not be texts."""
     return list(frame.columns if _has_index(frame) else _known(frame).columns)
 
 
 def take_rows(frame: Any, rows: NDArray[Any]) -> Any:
-    """Some of the rows, in the order given, as a frame of the same kind."""
+    """Return some of the rows, in the order given, as a frame of the same kind."""
     return frame.iloc[rows] if _has_index(frame) else _known(frame)[rows].to_native()
 
 
@@ -92,12 +92,12 @@ def without(frame: Any, column: str, what: str) -> tuple[Any, NDArray[Any]]:
 
 
 def copied(frame: Any) -> Any:
-    """A frame that does not change with the one given."""
+    """Return a frame that does not change with the one given."""
     return frame.copy() if _has_index(frame) else _known(frame).clone().to_native()
 
 
 def stacked(frames: Sequence[Any]) -> Any:
-    """The rows of several frames of one kind, one after the other."""
+    """Return the rows of several frames of one kind, one after the other."""
     if _has_index(frames[0]):
         import pandas as pd  # there is a frame, so there is pandas
 
@@ -106,14 +106,14 @@ def stacked(frames: Sequence[Any]) -> Any:
 
 
 def index_of(frame: Any) -> tuple[str, ...] | None:
-    """The labels of the rows; None where there are none, or some are equal."""
+    """Return the labels of the rows; None where there are none, or some are equal."""
     if not _has_index(frame) or not frame.index.is_unique:
         return None
     return tuple(str(label) for label in frame.index)
 
 
 def frame_kind(table: Any) -> str:
-    """Which of `KINDS` a table is, "dict" for everything else.
+    """Return which of `KINDS` a table is, "dict" for everything else.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def frame_kind(table: Any) -> str:
 
 
 def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
-    """A table of the kind asked for; in pandas the first column is the index.
+    """Return a table of the kind asked for; in pandas the first column is the index.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 
 def several(count: int, singular: str, many: str | None = None) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def several(count: int, singular: str, many: str | None = None) -> str:
 
 
 def listed(items: Sequence[str], most: int = 10) -> str:
-    """Items as in a sentence: all of a few, or the first ones and how many more there are.
+    """Return items as in a sentence: all of a few, or the first ones and how many more there are.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def listed(items: Sequence[str], most: int = 10) -> str:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Names from the data as in a sentence, each in quotes.
+    """Return names from the data as in a sentence, each in quotes.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def common_rows(share: float, *, near: bool, counts: Sequence[int]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""A text from the data, with letters that hide, reorder or cover others made visible.
+    r"""Return a text from the data, with letters that hide, reorder or cover others made visible.
 
     Control characters, marks of direction and lone surrogates appear as their code points. The
     first four combining marks on one letter are kept and the others counted. Nothing else is
@@ -147,7 +147,7 @@ def plain_cell(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it.
+    """Return a time in the unit that suits it.
 
     Examples
     --------
@@ -208,12 +208,12 @@ def names_table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> s
 
 
 def block_html(title: str, *parts: str) -> str:
-    """A title over parts, which are HTML already."""
+    """Return a title over parts, which are HTML already."""
     heading = f'<p style="margin:0.3em 0"><strong>{html.escape(title)}</strong></p>'
     return f'<div class="fairshapley">{heading}{"".join(parts)}</div>'
 
 
 def sentences_html(sentences: Iterable[str]) -> str:
-    """Each sentence in a line of its own."""
+    """Return each sentence in a line of its own."""
     lines = "<br>".join(html.escape(sentence) for sentence in sentences)
     return f'<p style="margin:0.3em 0;max-width:60em">{lines}</p>' if lines else ""

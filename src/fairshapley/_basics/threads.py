@@ -57,7 +57,7 @@ def one_thread() -> Iterator[None]:
 
 
 def one_thread_if_small(n_rows: int) -> AbstractContextManager[None]:
-    """The same, if the matrices have few rows.
+    """Let BLAS use one thread within, if the matrices have few rows.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def one_thread_if_small(n_rows: int) -> AbstractContextManager[None]:
 
 
 def allowed_threads() -> int:
-    """How many threads BLAS may use here, by its settings or ours; 1 within `one_thread`.
+    """Return how many threads BLAS may use here, by its settings or ours; 1 within `one_thread`.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def allowed_threads() -> int:
 
 @functools.cache
 def _controller() -> Any:
-    """The libraries that are loaded; to look for them takes milliseconds."""
+    """Return the libraries that are loaded; to look for them takes milliseconds."""
     return ThreadpoolController()
 
 
@@ -92,7 +92,7 @@ T = TypeVar("T")
 
 
 def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns.
+    """Return what a coroutine returns.
 
     Examples
     --------

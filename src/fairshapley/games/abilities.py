@@ -153,7 +153,7 @@ def _text(game: object, name: str) -> str:
 
 
 def is_random(game: object) -> bool:
-    """Whether a game says that its utility is random."""
+    """Return whether a game says that its utility is random."""
     return bool(getattr(game, "random", False))
 
 
@@ -163,7 +163,7 @@ def seeded_draw(game: object) -> Callable[[BoolArray, IntArray], FloatArray] | N
 
 
 def same_seed(game: object) -> bool:
-    """Whether coalitions that are compared with each other get the same seed."""
+    """Return whether coalitions that are compared with each other get the same seed."""
     return bool(getattr(game, "same_seed", False))
 
 
@@ -178,7 +178,7 @@ def batch_size(game: object) -> int:
 
 
 def has_replicates(game: object) -> TypeGuard[ReplicatedGame]:
-    """Whether a game gives replicates of what it computes."""
+    """Return whether a game gives replicates of what it computes."""
     return bool(getattr(game, "n_replicates", 0)) and _is_of_call(game, "with_replicates")
 
 
@@ -188,7 +188,7 @@ def device_form(game: object) -> DeviceGame | None:
 
 
 def _is_of_call(game: object, name: str) -> bool:
-    """Whether a method belongs to the class that computes the utilities, or to one below.
+    """Return whether a method belongs to the class that computes the utilities, or to one below.
 
     A subclass may compute other utilities than its parent: then the parent's method is of no use.
     """

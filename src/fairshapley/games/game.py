@@ -39,16 +39,16 @@ class Game(Protocol):
         """The number of players."""
 
     def __call__(self, coalitions: BoolArray, /) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
 
 
 def check_n_players(n_players: int) -> int:
-    """The number of players as an int of at least 1, or an InputError."""
+    """Return the number of players as an int of at least 1; raise InputError otherwise."""
     return checks.whole("n_players", n_players, remedy="give the number of players")
 
 
 def real_numbers(values: Any, what: str, error: type[InputError] = InputError) -> FloatArray:
-    """A new array of floats, from an array, a DataFrame, a sparse matrix or a tensor.
+    """Return a new array of floats, from an array, a DataFrame, a sparse matrix or a tensor.
 
     Text, dates and complex numbers are refused with an error that names `what`.
 
@@ -104,7 +104,7 @@ def check_coalitions(coalitions: BoolArray, n_players: int) -> BoolArray:
 
 
 def members(coalition: BoolArray) -> tuple[int, ...]:
-    """The players of one coalition, as indices in increasing order.
+    """Return the players of one coalition, as indices in increasing order.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class FunctionGame:
         return iscoroutinefunction(fn) or iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         return self._utilities(coalitions)
 
     @property
@@ -217,14 +217,14 @@ class FunctionGame:
         return texts if texts and not same else None
 
     def _chosen(self, coalition: tuple[int, ...]) -> tuple[Any, ...]:
-        """What the function takes for a coalition."""
+        """Return what the function takes for a coalition."""
         players = self.players
         return coalition if players is None else tuple(players[member] for member in coalition)
 
     def _calls(
         self, coalitions: BoolArray, *more: Sequence[int]
     ) -> Iterable[tuple[tuple[int, ...], tuple[Any, ...]]]:
-        """Each coalition with the arguments of its call."""
+        """Return each coalition with the arguments of its call."""
         rows = [members(row) for row in check_coalitions(coalitions, self.n_players)]
         return zip(rows, zip(map(self._chosen, rows), *more, strict=True), strict=True)
 
@@ -238,7 +238,7 @@ class FunctionGame:
         return np.array(values, dtype=np.float64)
 
     async def answer(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
-        """The utilities from an ``async def``, one after the other."""
+        """Return the utilities from an ``async def``, one after the other."""
         values: list[float] = []
         with answers_kept(values):
             for coalition, call in self._calls(coalitions, *more):
@@ -325,17 +325,17 @@ class Price:
         checks.real("price_member", self.member, least=0)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The price of each row of `coalitions`."""
+        """Return the price of each row of `coalitions`."""
         return self.each + self.member * coalitions.sum(axis=1)
 
 
 def _costs(fn: Callable[[tuple[int, ...]], float], coalitions: BoolArray) -> FloatArray:
-    """The cost of each row of `coalitions`, from a function of one coalition."""
+    """Return the cost of each row of `coalitions`, from a function of one coalition."""
     return np.array([fn(members(row)) for row in coalitions], dtype=np.float64)
 
 
 def _as_utility(value: object, coalition: tuple[int, ...]) -> float:
-    """A number that a function returned, or a GameError."""
+    """Return a number that a function returned; raise GameError otherwise."""
     try:
         return as_real(value)
     except (TypeError, ValueError):
@@ -387,14 +387,14 @@ class TableGame:
         self.value_range = (float(table.min()), float(table.max()))
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         index = rows @ (1 << np.arange(self.n_players, dtype=np.int64))
         return self.values[index]
 
 
 def check_names(player_names: Sequence[str] | None, n_players: int) -> tuple[str, ...] | None:
-    """The players' names as a tuple of str, one per player, or an InputError."""
+    """Return the players' names as a tuple of str, one per player; raise InputError otherwise."""
     if player_names is None:
         return None
     if isinstance(player_names, str) or not isinstance(player_names, Iterable):
@@ -451,10 +451,10 @@ class Random(FunctionGame):
         self.same_seed = checks.flag("same_seed", same_seed)
 
     def draw(self, coalitions: BoolArray, seeds: IntArray) -> FloatArray:
-        """One draw for each row of `coalitions`, with these seeds."""
+        """Return one draw for each row of `coalitions`, with these seeds."""
         return self._utilities(coalitions, seeds.tolist())
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """One draw for each row of `coalitions`, with new seeds."""
+        """Return one draw for each row of `coalitions`, with new seeds."""
         numbers = np.arange(len(coalitions))
         return self.draw(coalitions, draw_seeds(root_seed(None), numbers).astype(np.int64))

@@ -181,7 +181,7 @@ class InformationGame:
         self._check_range()
 
     def _check_range(self) -> None:
-        """An InputError where double precision is not enough for the parameters."""
+        """Raise InputError where double precision is not enough for the parameters."""
         n_rows = sum(map(len, self.datasets))
         lowest = n_rows * float(np.finfo(np.float64).eps) * self.scale / _LARGEST_ROUNDING
         if not self.noise >= lowest:
@@ -206,7 +206,7 @@ class InformationGame:
         return 0.0, float(everybody[0]) * (1 + 1e-9)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         owners = np.repeat(np.arange(self.n_players), [len(rows) for rows in self.datasets])
         gains = np.empty(len(masks))
@@ -234,7 +234,7 @@ class InformationGame:
 
 
 def _length_scale(given: ArrayLike, n_features: int) -> FloatArray:
-    """The length-scales as an array, of one or of all features, or an InputError."""
+    """Return one length-scale or one for each feature; raise InputError otherwise."""
     values = [checks.real("length_scale", value, above=0) for value in np.ravel(np.asarray(given))]
     if len(values) not in (1, n_features):
         raise InputError(
@@ -247,7 +247,7 @@ def _length_scale(given: ArrayLike, n_features: int) -> FloatArray:
 def _targets(
     datasets: Datasets, targets: Datasets, matrices: Sequence[FloatArray]
 ) -> list[FloatArray]:
-    """The targets of each agent, or an InputError."""
+    """Return the targets of each agent; raise InputError otherwise."""
     if isinstance(datasets, Mapping):
         if not isinstance(targets, Mapping) or targets.keys() != datasets.keys():
             raise InputError("targets must be a dict with the same names as datasets")

@@ -147,7 +147,7 @@ class KNNUtilityGame:
         return np.argsort(first, kind="stable")
 
     def sorted_blocks(self) -> Iterator[tuple[slice, IntArray]]:
-        """Blocks of test points, with the training points in order of their distance."""
+        """Yield blocks of test points, with the training points in order of their distance."""
         step = max(1, self._block // self.n_players)
         for start in range(0, self.n_tests, step):
             part = slice(start, min(start + step, self.n_tests))
@@ -158,7 +158,7 @@ class KNNUtilityGame:
                 yield part, _stable_order(distances).astype(np.int64, copy=False)
 
     def _distances(self, part: slice) -> FloatArray:
-        """Distances, or their squares, of some test points to all training points.
+        """Return distances, or their squares, of some test points to all training points.
 
         The usual ‖x‖² − 2x·x′ + ‖x′‖² is fast but loses digits, so that equal distances come out
         different. It is used where it is exact: for whole numbers, such as pixels.
@@ -198,7 +198,7 @@ class KNNUtilityGame:
         return np.concatenate([order for _, order in self.sorted_blocks()])
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         values = np.empty(len(masks))
         step = max(1, self._block // (self.n_players * self.n_tests))

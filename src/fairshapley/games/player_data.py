@@ -19,7 +19,7 @@ from fairshapley.games.game import check_names, real_numbers
 
 
 def equal_places(keys: Iterable[Hashable]) -> list[list[int]]:
-    """The places of each key among the keys, in the order in which they first come.
+    """Return the places of each key among the keys, in the order in which they first come.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def equal_places(keys: Iterable[Hashable]) -> list[list[int]]:
 
 
 def group_numbers(pairs: Sequence[tuple[int, int]], n_players: int) -> IntArray:
-    """The group of each player, numbered by their first members; one alone is a group.
+    """Return the group of each player, numbered by their first members; one alone is a group.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def group_numbers(pairs: Sequence[tuple[int, int]], n_players: int) -> IntArray:
 
 
 def identical_groups(pairs: Sequence[tuple[int, int]], n_players: int) -> list[list[int]]:
-    """The players of each group, in order; one alone is a group.
+    """Return the players of each group, in order; one alone is a group.
 
     Examples
     --------
@@ -66,7 +66,7 @@ Datasets: TypeAlias = Sequence[Any] | Mapping[str, Any]
 def within_reach(
     *parts: FloatArray, axis: int | None = None, power: float = 2.0
 ) -> tuple[FloatArray, ...]:
-    """Arrays on one scale on which their powers neither overflow nor vanish.
+    """Return arrays on one scale on which their powers neither overflow nor vanish.
 
     They are multiplied by a power of two, which is exact, and left alone where they need it not.
     With `axis=0` each column has a scale of its own.
@@ -83,7 +83,7 @@ def within_reach(
 
 
 def feature_matrix(features: Any, what: str) -> FloatArray:
-    """A read-only copy as a matrix of finite floats, or an InputError that names `what`.
+    """Return a read-only copy as a matrix of finite floats; raise an InputError that names `what`.
 
     Arrays, nested lists, data frames and sparse matrices are accepted.
 
@@ -113,7 +113,7 @@ def feature_matrix(features: Any, what: str) -> FloatArray:
 
 
 def target_vector(targets: Any, n_rows: int, what: str, beside: str) -> FloatArray:
-    """A read-only copy as a vector of finite floats, one per row of `beside`."""
+    """Return a read-only copy as a vector of finite floats, one per row of `beside`."""
     vector = column(real_numbers(targets, what), n_rows, what, beside)
     if not np.isfinite(vector).all():
         row = int(np.flatnonzero(~np.isfinite(vector))[0])
@@ -123,7 +123,7 @@ def target_vector(targets: Any, n_rows: int, what: str, beside: str) -> FloatArr
 
 
 def column(values: NDArray[Any], n_rows: int, what: str, beside: str) -> NDArray[Any]:
-    """The entries of a vector, or of a matrix of one column, one per row of `beside`."""
+    """Return the entries of a vector, or of a matrix of one column, one per row of `beside`."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n_rows,):
@@ -137,7 +137,7 @@ def column(values: NDArray[Any], n_rows: int, what: str, beside: str) -> NDArray
 def label_codes(
     labels: Any, test_labels: Any, n_players: int, n_tests: int
 ) -> tuple[IntArray, IntArray]:
-    """Labels of any kind as numbers, equal where the labels are.
+    """Return labels of any kind as numbers, equal where the labels are.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def label_codes(
 
 
 def missing_objects(array: NDArray[Any]) -> BoolArray:
-    """Where an array of objects holds None, NaN or pandas' NA, which is equal to nothing.
+    """Return where an array of objects holds None, NaN or pandas' NA, which is equal to nothing.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def missing_objects(array: NDArray[Any]) -> BoolArray:
 
 
 def read_targets(y: Any, what: str) -> NDArray[Any]:
-    """A copy as a vector of numbers or of texts, or an InputError that names `what`.
+    """Return a copy as a vector of numbers or of texts; raise an InputError that names `what`.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def _refuse_target(missing: BoolArray, what: str) -> None:
 
 
 def as_labels(values: Any, what: str) -> NDArray[Any]:
-    """A copy as an array; a list keeps its objects: numpy would turn numbers into texts.
+    """Return a copy as an array; a list keeps its objects: numpy would turn numbers into texts.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def as_labels(values: Any, what: str) -> NDArray[Any]:
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
-    """A copy as an array; entries under a mask are NaN."""
+    """Return a copy as an array; entries under a mask are NaN."""
     try:
         if isinstance(values, np.ma.MaskedArray):
             return np.ma.filled(values.astype(np.float64), np.nan)
@@ -245,7 +245,7 @@ def described(value: Any) -> str:
 def read_datasets(
     datasets: Datasets, player_names: Sequence[str] | None
 ) -> tuple[tuple[FloatArray, ...], tuple[str, ...] | None]:
-    """The players' matrices, with equal columns, and the players' names where there are any.
+    """Return the players' matrices, with equal columns, and the players' names where there are any.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def _aligned(parts: list[Any], labels: list[str]) -> list[Any]:
 
 
 def equal_content(keys: Iterable[bytes]) -> tuple[tuple[int, int], ...]:
-    """Pairs of neighbours among the players with the same content.
+    """Return pairs of neighbours among the players with the same content.
 
     Three of a kind make two pairs: to be identical is transitive, and n of a kind would make
     n(n−1)/2.
@@ -316,7 +316,7 @@ def equal_content(keys: Iterable[bytes]) -> tuple[tuple[int, int], ...]:
 
 
 def equal_datasets(matrices: Sequence[FloatArray]) -> tuple[tuple[int, int], ...]:
-    """The players with the same rows, in whatever order.
+    """Return the players with the same rows, in whatever order.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class SumOfUnanimity:
         return values.astype(np.float64)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         values = np.empty(len(rows))
         for part in _row_chunks(len(rows), len(self._members)):
@@ -126,7 +126,7 @@ class Additive:
         return self.weights.copy()
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         values = np.empty(len(rows))
         for part in _row_chunks(len(rows), self.n_players):
@@ -165,7 +165,7 @@ class Airport:
         return values
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         costs = np.broadcast_to(self.costs, rows.shape)
         return np.max(costs, axis=1, where=rows, initial=0.0)
@@ -174,7 +174,7 @@ class Airport:
 def _draw_terms(
     n_players: int, n_terms: int, sizes: tuple[int, int], seed: int | None
 ) -> tuple[list[list[int]], FloatArray]:
-    """Random coalitions and weights for a sum of unanimity games."""
+    """Draw coalitions and weights for a sum of unanimity games."""
     smallest, largest = sizes
     if not 1 <= smallest <= largest or smallest > n_players:
         raise InputError(
@@ -191,13 +191,13 @@ def _draw_terms(
 
 
 def _row_chunks(n_rows: int, width: int) -> Iterator[slice]:
-    """Slices of rows that hold about `_CHUNK` entries each."""
+    """Return slices of rows that hold about `_CHUNK` entries each."""
     step = max(1, _CHUNK // width)
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
 def _masked_sum(mask: BoolArray, weights: FloatArray) -> FloatArray:
-    """The sum of the weights that each row of `mask` selects.
+    """Return the sum of the weights that each row of `mask` selects.
 
     A product with BLAS would be faster, but its last bits depend on the number of rows.
     """
@@ -205,7 +205,7 @@ def _masked_sum(mask: BoolArray, weights: FloatArray) -> FloatArray:
 
 
 def _signed_sums(weights: FloatArray) -> tuple[float, float]:
-    """The sum of the negative and the sum of the positive weights.
+    """Return the sum of the negative and the sum of the positive weights.
 
     Summed as utilities are: rounding is monotone, so that no utility is outside by a last bit.
     """
@@ -214,7 +214,7 @@ def _signed_sums(weights: FloatArray) -> tuple[float, float]:
 
 
 def _finite_vector(values: ArrayLike | None, what: str) -> FloatArray:
-    """A read-only copy as a vector of finite floats, or an InputError."""
+    """Return a read-only copy as a vector of finite floats; raise InputError otherwise."""
     vector = real_numbers(values, what)
     if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
         raise InputError(f"{what} must be a vector of finite numbers with at least one entry")
@@ -223,7 +223,7 @@ def _finite_vector(values: ArrayLike | None, what: str) -> FloatArray:
 
 
 def _check_coalition(term: Sequence[int], n_players: int) -> tuple[int, ...]:
-    """The members of one coalition in increasing order, or an InputError."""
+    """Return the members of one coalition in increasing order; raise InputError otherwise."""
     players: tuple[int, ...] = tuple(checks.players(term, n_players).tolist())
     if not players or len(players) < len(term):
         raise InputError(f"coalition {term!r} must have members, each of them once")

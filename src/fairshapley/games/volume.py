@@ -76,7 +76,7 @@ class VolumeGame:
         return self.datasets, self.omega, None  # where α once was, as journals have it
 
     def _check_size(self) -> None:
-        """An InputError where a volume could overflow, or cubes could not be told apart."""
+        """Raise InputError where a volume could overflow, or cubes could not be told apart."""
         pooled = np.concatenate(self.datasets)
         largest = np.abs(pooled).max(axis=0)
         pooled, largest = pooled[:, largest > 0], largest[largest > 0]
@@ -100,12 +100,12 @@ class VolumeGame:
             )
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         return np.array([self._volume(mask) if mask.any() else 0.0 for mask in masks], dtype=float)
 
     def _volume(self, mask: BoolArray) -> float:
-        """The volume of a coalition that has members."""
+        """Return the volume of a coalition that has members."""
         parts = [rows for rows, inside in zip(self.datasets, mask, strict=True) if inside]
         rows, factor = np.concatenate(parts), 0.0
         if self.omega is not None:
@@ -121,7 +121,7 @@ class VolumeGame:
 
 
 def _log_determinant(rows: FloatArray) -> float:
-    """The log of det(ZᵀZ) of a matrix Z, from the factor R of Z = QR.
+    """Return the log of det(ZᵀZ) of a matrix Z, from the factor R of Z = QR.
 
     ZᵀZ is never formed, which would lose half of the digits. −inf where columns depend on each
     other, as they do with fewer rows than columns.

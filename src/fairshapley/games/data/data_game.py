@@ -306,11 +306,11 @@ class DataGame:
         return DeviceData(self._learner, score, self._players, counts, constants, self.empty_value)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         return self._all_utilities(coalitions, wide=False)[:, 0]
 
     def with_replicates(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`, and that without each group of test rows.
+        """Return the utility of each row of `coalitions`, and that without each group of test rows.
 
         Shape (m, 1 + `n_replicates`); no model is fitted for it that the utility does not need.
         """
@@ -332,7 +332,7 @@ class DataGame:
         return values
 
     def _of_nobody(self, *, wide: bool) -> FloatArray | float:
-        """What no rows are worth: a number that was given is the same for all test rows."""
+        """Return what no rows are worth: a number that was given is the same for all test rows."""
         if wide and self.empty_value == self.constant_value:
             best = self._fitter.best_constant(wide=True)
             return self.empty_value if best is None else best
@@ -353,7 +353,7 @@ class DataGame:
         return values
 
     def _constants(self, coalitions: BoolArray, counts: FloatArray, *, wide: bool) -> FloatArray:
-        """The scores of the constant predictions of coalitions that hold one class."""
+        """Return the scores of the constant predictions of coalitions that hold one class."""
         held = counts.argmax(axis=1)
         scores = np.empty((len(coalitions), 1 + wide * self.n_replicates))
         for label in np.unique(held).tolist():
@@ -363,7 +363,7 @@ class DataGame:
         return scores
 
     def _trained(self, coalitions: BoolArray, *, wide: bool) -> FloatArray:
-        """The scores of models trained on coalitions that can be fitted."""
+        """Return the scores of models trained on coalitions that can be fitted."""
         masks = self._players.masks(coalitions)
         score = self._fitter.score
         if self.vectorised and isinstance(score, Metric):
@@ -376,7 +376,7 @@ class DataGame:
     def _guarded(
         self, compute: Callable[[Any], FloatArray], argument: Any, coalition: BoolArray
     ) -> FloatArray:
-        """What is computed for a coalition; a GameError that names it when that fails."""
+        """Return what is computed for a coalition; raise a GameError that names it otherwise."""
         try:
             return compute(argument)
         except (FairShapleyError, MemoryError):
@@ -409,7 +409,7 @@ class DataGame:
             )
 
     def _why_not(self, wanted: bool | None) -> str:
-        """Why coalitions are fitted one at a time; empty when they need not be."""
+        """Return why coalitions are fitted one at a time; empty when they need not be."""
         if wanted not in (None, True, False):
             raise InputError(f"vectorised must be None, True or False, not {wanted!r}")
         score = self._fitter.score
@@ -430,7 +430,7 @@ class DataGame:
         return reason
 
     def _not_learnt(self, score: Metric) -> str:
-        """Why no vectorised learner serves the model and the metric; empty when one does."""
+        """Return why no vectorised learner serves the model and the metric; empty when one does."""
         try:
             known = score.kind in self._learner.kinds
         except NotVectorisedError as error:
@@ -438,7 +438,7 @@ class DataGame:
         return "" if known else f"the learner of {type(self.model).__name__} has no {score.kind}"
 
     def _refuse_missing(self) -> None:
-        """An InputError when features are missing and the model cannot do without."""
+        """Raise InputError when features are missing and the model cannot do without."""
         rows, test = self._players.rows, self._fitter.test
         for features, what in ((rows.X, "train"), (test.X, "test")):
             place = first_missing(features)
@@ -468,7 +468,7 @@ class DataGame:
 
 
 def _clusters(labels: Any, n_test: int) -> IntArray:
-    """A number for each test row, the same for rows of one group."""
+    """Return a number for each test row, the same for rows of one group."""
     if labels is None:
         return np.arange(n_test)
     given = as_labels(labels, "test_groups").astype(str)

@@ -61,7 +61,7 @@ class DeviceData:
         )
 
     def __call__(self, columns: Any) -> Any:
-        """The utility of each column of a boolean tensor (players, m)."""
+        """Return the utility of each column of a boolean tensor (players, m)."""
         import torch
 
         rows = columns

@@ -64,7 +64,7 @@ def task_of(model: Any) -> Task:
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...] | None:
-    """The seeds to average over: those given, or the first ones, as many as asked for.
+    """Return the seeds to average over: those given, or the first ones, as many as asked for.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def check_seeds(seeds: Any) -> tuple[int, ...] | None:
 
 
 def prepare(model: Any, seeds: Sequence[int] | None) -> tuple[Any, ...]:
-    """Copies of a model whose fits repeat: one for each seed, or one that keeps its own.
+    """Return copies of a model whose fits repeat: one for each seed, or one with its own.
 
     ``random_state`` is set at every depth (steps, inner models). Without seeds one that is None
     becomes 0. ``n_jobs`` becomes one job: threads add in no fixed order, and it is the coalitions
@@ -126,7 +126,7 @@ def _named(parameters: dict[str, Any], ending: str) -> list[str]:
 
 
 def as_number(score: object) -> float:
-    """What a scorer returned, as a float."""
+    """Return what a scorer returned, as a float."""
     array = np.asarray(score)
     if array.ndim or array.dtype.kind not in "fiub":
         raise TypeError(f"the scorer returned {score!r:.60}, which is not a number")
@@ -135,7 +135,7 @@ def as_number(score: object) -> float:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the warnings of fits, predictions and scores.
+    """Hide the warnings of fits, predictions and scores.
 
     A utility is the score of what `fit` gives, converged or not; among thousands of small sets of
     rows some are always ill-conditioned. What will change in a library is still said.
@@ -181,7 +181,7 @@ class Fitter:
         self.neighbours = _neighbours(self.models[0])
 
     def utility(self, rows: IntArray, *, wide: bool = False) -> FloatArray:
-        """The mean score over the seeds; the rows hold at least two classes."""
+        """Return the mean score over the seeds; the rows hold at least two classes."""
         chosen = self.rows.take(rows)
         scores = [self._one(model, chosen, wide=wide) for model in self.models]
         return np.mean(scores, axis=0)
@@ -201,7 +201,7 @@ class Fitter:
         return self._scores(judged, wide=wide)
 
     def measured(self, predictions: Array, *, wide: bool) -> FloatArray:
-        """The scores of many models by their predictions, a row for each."""
+        """Return the scores of many models by their predictions, a row for each."""
         assert isinstance(self.score, Metric)  # noqa: S101 - a scorer looks at models
         scores = self.score.score(predictions)[:, None]
         if not wide:
@@ -209,7 +209,7 @@ class Fitter:
         return np.hstack([scores, self.score.left_out(predictions, self.groups)])
 
     def _scores(self, judged: Any, *, wide: bool) -> FloatArray:
-        """The scores of one model: by its predictions, or for a scorer by itself."""
+        """Return the scores of one model: by its predictions, or for a scorer by itself."""
         if isinstance(self.score, Metric):
             return self.measured(judged, wide=wide)[0]
         weights = [self.test.weights]
@@ -218,7 +218,7 @@ class Fitter:
         return np.array([self._scored(judged, each) for each in weights])
 
     def fit(self, model: Any, chosen: Rows) -> Any:
-        """A copy of the model fitted to some rows; k nearest are at most all of them."""
+        """Return a copy of the model fitted to some rows; k nearest are at most all of them."""
         model = clone(model)
         few = {name: len(chosen) for name, k in self.neighbours.items() if k > len(chosen)}
         model.set_params(**few)
@@ -241,7 +241,7 @@ class Fitter:
         return True
 
     def _predict(self, fitted: Any, metric: Metric) -> NDArray[Any]:
-        """What the metric needs, as a vectorised learner would give it for one model."""
+        """Return what the metric needs, as a vectorised learner would give it for one model."""
         features = self.test.X
         if metric.kind == "value":
             return np.asarray(fitted.predict(features), dtype=np.float64).reshape(1, -1)
@@ -283,7 +283,7 @@ class Fitter:
         return score if np.isfinite(score[0]) else None
 
     def _constant_of(self, chosen: Rows, *, wide: bool) -> FloatArray:
-        """The score of the constant prediction of some rows."""
+        """Return the score of the constant prediction of some rows."""
         if self.classes is None:
             mean = float(np.average(chosen.y, weights=chosen.weights))
             return self.constant_score(mean=mean, wide=wide)
@@ -334,7 +334,7 @@ class Judged(BaseEstimator):  # type: ignore[misc]
 
 
 def weight_parameter(model: Any) -> str:
-    """How `fit` of a model takes the weights of rows, or an InputError when it takes none.
+    """Return how `fit` of a model takes the weights of rows; raise InputError when it takes none.
 
     Examples
     --------
@@ -357,14 +357,14 @@ def weight_parameter(model: Any) -> str:
 
 
 def _indices(labels: Any, classes: Any) -> IntArray:
-    """The place of each label among the sorted classes, −1 for labels outside them."""
+    """Return the place of each label among the sorted classes, −1 for labels outside them."""
     predicted = np.asarray(labels).reshape(-1)
     places = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
     return np.where(classes[places] == predicted, places, -1)
 
 
 def _neighbours(model: Any) -> dict[str, int]:
-    """The parameters that hold the k of nearest neighbours, at every depth."""
+    """Return the parameters that hold the k of nearest neighbours, at every depth."""
     found = {}
     for name, part in {"": model, **model.get_params(deep=True)}.items():
         nearest = isinstance(part, KNeighborsClassifier | KNeighborsRegressor)

@@ -31,7 +31,7 @@ def read_score(
     classes: NDArray[Any] | None,
     weights: FloatArray | None = None,
 ) -> Metric | Scorer:
-    """A metric of this package, or a scorer, from what the user calls it.
+    """Return a metric of this package, or a scorer, from what the user calls it.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def read_score(
 
 
 def _scorer(metric: Any) -> Scorer:
-    """A scorer of scikit-learn by its name, or one's own."""
+    """Return a scorer of scikit-learn by its name, or one's own."""
     if isinstance(metric, str):
         if metric in get_scorer_names():
             return get_scorer(metric)
@@ -85,7 +85,7 @@ def _scorer(metric: Any) -> Scorer:
 
 
 def _takes_two(metric: FunctionType) -> bool:
-    """Whether a function has two parameters without defaults.
+    """Return whether a function has two parameters without defaults.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _takes_two(metric: FunctionType) -> bool:
 
 
 def takes_weights(scorer: Scorer) -> bool:
-    """Whether a scorer of scikit-learn can be told how much each test row counts.
+    """Return whether a scorer of scikit-learn can be told how much each test row counts.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def takes_weights(scorer: Scorer) -> bool:
 
 
 def most_groups(score: Metric | Scorer) -> int:
-    """Into how many groups test rows are put; none where a scorer takes no weights."""
+    """Return the most groups of test rows: 0 where a scorer takes no weights."""
     if isinstance(score, Metric):
         return score.most_groups
     return SCORER_GROUPS if takes_weights(score) else 0
@@ -146,7 +146,7 @@ def make_metric(
     n_classes: int,
     weights: FloatArray | None = None,
 ) -> Metric:
-    """The metric of a name for a model and the targets of the test rows.
+    """Return the metric of a name for a model and the targets of the test rows.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def make_metric(
 
 
 def _kind(name: str, model: object, n_classes: int) -> Predicted:
-    """What a metric is computed from."""
+    """Return what a metric is computed from."""
     if name in _REGRESSION:
         return "value"
     if name in ("accuracy", "f1"):
@@ -209,7 +209,7 @@ def _kind(name: str, model: object, n_classes: int) -> Predicted:
 
 
 def value_of_no_rows(given: float | None, constant: float | None, *, has_base: bool) -> float:
-    """The utility of no rows; NaN where some are always there.
+    """Return the utility of no rows; NaN where some are always there.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def value_of_no_rows(given: float | None, constant: float | None, *, has_base: b
 def range_of_values(
     given: tuple[float, float] | None, score: Metric | Scorer, empty: float
 ) -> tuple[float, float] | None:
-    """The lowest and the highest utility, where they are known."""
+    """Return the lowest and the highest utility, where they are known."""
     if given is not None:
         lowest, highest = checks.utility_range(given)
         if empty < lowest or empty > highest:

@@ -43,7 +43,7 @@ class PlayerRows:
         return len(self.rows) - len(self.owner)
 
     def masks(self, coalitions: BoolArray) -> BoolArray:
-        """The rows of each coalition, shape (m, rows), in `order`."""
+        """Return the rows of each coalition, shape (m, rows), in `order`."""
         # A last player who is always there has the rows of nobody else.
         owner = np.append(self.owner, np.full(self.n_base, self.n_players))
         always = np.ones((len(coalitions), 1), dtype=bool)
@@ -64,7 +64,7 @@ class PlayerRows:
         return representatives(self.rows)
 
     def identical(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of players with the same rows."""
+        """Return the pairs of players with the same rows."""
         content: list[list[int]] = [[] for _ in range(self.n_players)]
         for player, first in zip(self.owner.tolist(), self._first.tolist(), strict=False):
             content[player].append(first)
@@ -75,7 +75,7 @@ class PlayerRows:
 
 
 def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[str, ...] | None]:
-    """The players of a data game, rows, groups of rows or whole data sets, and their names.
+    """Return the players of a data game, rows, groups of rows or whole data sets, and their names.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[
 
 
 def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
-    """One player for each label."""
+    """Return one player for each label."""
     labels = as_labels(groups, "groups")
     if labels.shape != (n_rows,):
         raise InputError(
@@ -119,7 +119,7 @@ def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
 
 
 def _data_sets(parts: Mapping[Any, Any]) -> tuple[Rows, IntArray, tuple[str, ...]]:
-    """One player for each dataset, in the order given."""
+    """Return one player for each dataset, in the order given."""
     if not parts:
         raise InputError("train has no data sets: give at least one, {name: (X, y), …}")
     names = [str(name) for name in parts]
@@ -147,7 +147,7 @@ class Classes:
 
 
 def read_classes(players: PlayerRows, test: Rows) -> tuple[Classes, IntArray]:
-    """The classes of the training rows, and for each test row the index of its class.
+    """Return the classes of the training rows, and for each test row the index of its class.
 
     Classes that only test rows have get the numbers behind.
 
@@ -188,7 +188,7 @@ def _few(labels: NDArray[Any]) -> str:
 
 
 def real_targets(rows: Rows, what: str) -> Rows:
-    """Rows with targets as floats, or an InputError when they are texts.
+    """Return rows with targets as floats; raise InputError when they are texts.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def real_targets(rows: Rows, what: str) -> Rows:
 
 
 def first_missing(features: Any) -> tuple[int, Any] | None:
-    """The row and the column of the first value that is missing or infinite.
+    """Return the row and the column of the first value that is missing or infinite.
 
     Examples
     --------

@@ -35,13 +35,13 @@ class Rows:
         return len(self.y)
 
     def take(self, rows: IntArray) -> Rows:
-        """Some of the rows, in the order given."""
+        """Return some of the rows, in the order given."""
         features = frames.take_rows(self.X, rows) if frames.is_frame(self.X) else self.X[rows]
         return Rows(features, self.y[rows], None if self.weights is None else self.weights[rows])
 
 
 def is_sparse(features: object) -> bool:
-    """Whether features are a sparse matrix or array of scipy."""
+    """Return whether features are a sparse matrix or array of scipy."""
     return bool(sparse.issparse(features))
 
 
@@ -123,7 +123,7 @@ def _read_weights(weights: Any, what: str) -> FloatArray:
 
 
 def check_classes(y: NDArray[Any], what: str, remedy: str) -> None:
-    """An InputError when targets are numbers with fractions, which are no classes."""
+    """Raise InputError when targets are numbers with fractions, which are no classes."""
     if y.dtype.kind == "f" and (y != np.round(y)).any():
         raise InputError(
             f"y of {what} holds numbers such as {y[y != np.round(y)][0]}, which are no classes: "
@@ -136,7 +136,7 @@ def _all_texts(array: NDArray[Any]) -> bool:
 
 
 def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
-    """An InputError unless two sets of rows have the same columns and targets of one kind."""
+    """Raise InputError unless two sets of rows have the same columns and targets of one kind."""
     a, b = first.X, other.X
     if frames.frame_kind(a) != frames.frame_kind(b):
         kinds = [frames.frame_kind(part).replace("dict", "numpy") for part in (a, b)]
@@ -165,7 +165,7 @@ def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
-    """Several sets of rows as one; they are alike.
+    """Return several sets of rows as one; they are alike.
 
     Examples
     --------

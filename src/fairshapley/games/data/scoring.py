@@ -39,7 +39,7 @@ class TestGroups:
 
     @classmethod
     def drawn(cls, clusters: IntArray, n_players: int, most: int = MAX_GROUPS) -> TestGroups:
-        """Groups drawn at random, since test rows may be sorted; none of too few rows.
+        """Draw groups at random, since test rows may be sorted; none of too few rows.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class TestGroups:
         return cls((order.astype(np.int64) % count)[clusters], count)
 
     def weights(self, given: FloatArray | None) -> Iterator[FloatArray]:
-        """The weights of the test rows without one group after the other."""
+        """Return the weights of the test rows without one group after the other."""
         all_rows = np.ones(len(self.of_row)) if given is None else given
         for group in range(self.count):
             yield np.where(self.of_row == group, 0.0, all_rows)
@@ -110,7 +110,7 @@ class Metric(ABC):
     """Into how many groups test rows are put to find the error of the test set"""
 
     def score(self, predictions: Array) -> FloatArray:
-        """The score of each model.
+        """Return the score of each model.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Metric(ABC):
         return self.weighed(predictions, [self.weights])[:, 0]
 
     def device_scores(self, predictions: Array) -> Array:
-        """The score of each model, in the namespace and on the device of the predictions."""
+        """Return the score of each model, in the namespace and on the device of the predictions."""
         return _like(predictions, self.score(predictions))
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Metric(ABC):
         return self.same_for_all(counts[: self.n_classes] / counts.sum())
 
     def same_for_all(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> Array:
-        """The same prediction for every test row, as one model's predictions.
+        """Return the same prediction for every test row, as one model's predictions.
 
         Parameters
         ----------
@@ -179,18 +179,18 @@ class MeanMetric(Metric):
 
     @abstractmethod
     def rows(self, predictions: Array) -> Array:
-        """A number for each model and test row."""
+        """Return a number for each model and test row."""
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
-        """The scores that follow from the means of these numbers."""
+        """Return the scores that follow from the means of these numbers."""
         return means
 
     def device_scores(self, predictions: Array) -> Array:
-        """The score of each model, where the predictions are."""
+        """Return the score of each model, where the predictions are."""
         return self._scores(self.rows(predictions), self.weights)
 
     def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
-        """The score of each model under each of some weights of the test rows."""
+        """Return the score of each model under each of some weights of the test rows."""
         values = self.rows(predictions)
         return np.stack([_host(self._scores(values, one)) for one in weightings], axis=1)
 
@@ -206,7 +206,7 @@ class MeanMetric(Metric):
         return self.of_mean(xp.sum(values, axis=-1) / _like(values, [total], xp.float64), weights)
 
     def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
-        """The score of each model without each group of test rows, by one matrix product."""
+        """Return the score of each model without each group of test rows, by one matrix product."""
         counting = np.ones(len(self.targets)) if self.weights is None else self.weights
         inside = (groups.of_row[:, None] == np.arange(groups.count)) * counting[:, None]
         sums = _sums(self.rows(predictions), inside)
@@ -220,7 +220,7 @@ class Accuracy(MeanMetric):
     """The share of the test rows whose class is predicted."""
 
     def rows(self, predictions: Array) -> Array:
-        """Whether the class is predicted."""
+        """Return whether the class is predicted."""
         return predictions == _like(predictions, self.targets)
 
 
@@ -231,7 +231,7 @@ class LogLikelihood(MeanMetric):
     value_range = (lowest, 0.0)
 
     def rows(self, predictions: Array) -> Array:
-        """The logarithm of the probability of the true class."""
+        """Return the logarithm of the probability of the true class."""
         xp = array_namespace(predictions)
         # A sum with one term that is not 0: picking it is no part of the array API.
         truth = self.targets[:, None] == np.arange(self.n_classes)
@@ -239,7 +239,7 @@ class LogLikelihood(MeanMetric):
         return xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0))
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
-        """A mean of equal numbers can be off by a last bit, which would leave the range."""
+        """Return means within the range, which rounding of equal numbers may leave."""
         return array_namespace(means).clip(means, self.lowest, None)
 
 
@@ -250,7 +250,7 @@ class F1(Metric):
     """
 
     def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
-        """The score of each model under each of some weights of the test rows."""
+        """Return the score of each model under each of some weights of the test rows."""
         all_rows = np.ones(len(self.targets))
         counting = np.stack([all_rows if one is None else one for one in weightings], axis=1)
         scores = []
@@ -262,12 +262,12 @@ class F1(Metric):
         return _average(scores)
 
     def _found(self) -> list[int]:
-        """The classes whose F1 counts."""
+        """Return the classes whose F1 counts."""
         found: list[int] = np.unique(self.targets).tolist()
         return [1] if max(self.n_classes, max(found) + 1) == 2 else found
 
     def best_prediction(self) -> Array:
-        """The best of the classes for all rows: of two, the second, which is found whole."""
+        """Return the best of the classes for all rows: of two, the second, which is found whole."""
         return max(map(self.same_for_all, np.eye(self.n_classes)), key=lambda p: self.score(p)[0])
 
 
@@ -297,15 +297,15 @@ class NegMSE(MeanMetric):
     value_range = None
 
     def rows(self, predictions: Array) -> Array:
-        """The squared error."""
+        """Return the squared error."""
         return (predictions - _like(predictions, self.targets, predictions.dtype)) ** 2
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
-        """Errors count against a model."""
+        """Return the negative means: errors count against a model."""
         return -means
 
     def best_prediction(self) -> Array:
-        """The mean of the test targets: the score is minus their variance."""
+        """Return the mean of the test targets: the score is minus their variance."""
         return self.same_for_all(mean=float(np.average(self.targets, weights=self.weights)))
 
 
@@ -313,7 +313,7 @@ class RMSE(NegMSE):
     """Minus the root of the mean squared error, in units of the target."""
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
-        """The root of the mean."""
+        """Return the root of the mean."""
         return -array_namespace(means).sqrt(means)
 
 
@@ -321,7 +321,7 @@ class R2(NegMSE):
     """The coefficient of determination, 1 − squared error / squared deviation from the mean."""
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
-        """In units of the variance."""
+        """Return the means in units of the variance, from 1 down."""
         mean = np.average(self.targets, weights=weights)
         return 1 - means / float(np.average((self.targets - mean) ** 2, weights=weights))
 
@@ -330,12 +330,12 @@ class MAE(NegMSE):
     """Minus the mean absolute error, in units of the target."""
 
     def rows(self, predictions: Array) -> Array:
-        """The absolute error."""
+        """Return the absolute error."""
         xp = array_namespace(predictions)
         return xp.abs(predictions - _like(predictions, self.targets, predictions.dtype))
 
     def best_prediction(self) -> Array:
-        """The median of the test targets."""
+        """Return the median of the test targets."""
         order = np.argsort(self.targets, kind="stable")
         weights = np.ones(len(order)) if self.weights is None else self.weights[order]
         below = np.cumsum(weights) / weights.sum()
@@ -356,29 +356,29 @@ METRICS: dict[str, type[Metric]] = {
 
 
 def _like(predictions: Array, values: Array, dtype: Array = None) -> Array:
-    """A numpy array as one of the namespace and the device of the predictions."""
+    """Return a numpy array as one of the namespace and the device of the predictions."""
     xp = array_namespace(predictions)
     return xp.asarray(values, dtype=dtype, device=device(predictions))
 
 
 def _sums(values: Array, weights: FloatArray) -> FloatArray:
-    """The sums of each row of values under each column of weights (test rows, …)."""
+    """Return the sums of each row of values under each column of weights (test rows, …)."""
     xp = array_namespace(values)
     return _host(xp.astype(values, xp.float64) @ _like(values, weights, xp.float64))
 
 
 def _average(scores: list[FloatArray]) -> FloatArray:
-    """The mean over the classes, added one after the other for one model and for many."""
+    """Return the mean over the classes, added one after the other for one model and for many."""
     return sum(scores[1:], start=scores[0]) / len(scores)
 
 
 def _host(values: Array) -> FloatArray:
-    """Numbers as a numpy array."""
+    """Return numbers as a numpy array."""
     return np.asarray(to_device(values, "cpu"), dtype=np.float64)
 
 
 def _odds(probabilities: Array, one: int) -> Array:
-    """A score in the order of the odds of one class against the rest.
+    """Return a score in the order of the odds of one class against the rest.
 
     From the smaller of both probabilities, which has more digits where the larger is close to 1;
     relative to one half, so that rounding does not part rows whose odds are even.
@@ -426,7 +426,7 @@ def _areas(
 
 
 def _highest_before(counts: Array) -> Array:
-    """The highest of all entries to the left of each, 0 for the first; no entry is negative.
+    """Return the highest of all entries to the left of each, 0 for the first; no entry is negative.
 
     The array API has no running maximum; numpy and torch have one each.
     """

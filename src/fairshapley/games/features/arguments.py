@@ -52,7 +52,7 @@ def check_rows(rows: Rows, n_rows: int) -> IntArray:
 
 
 def check_output(output: int | str | None, names: Sequence[str]) -> int:
-    """The column of the predictions that is meant, or an InputError."""
+    """Return the column of the predictions that is meant; raise InputError otherwise."""
     choices = listed(names, most=8)
     if output is None and len(names) > 1:
         raise InputError(
@@ -70,7 +70,7 @@ def check_output(output: int | str | None, names: Sequence[str]) -> int:
 def choose_background(
     data: Table, background: Any, kind: Any, seed: int | None
 ) -> tuple[Table, str]:
-    """The background rows, and where they are from, as the end of a sentence."""
+    """Return the background rows, and where they are from, as the end of a sentence."""
     chosen, origin = data, ""
     if hasattr(background, "__len__") and not isinstance(background, str):
         chosen = _given_background(data, background)
@@ -87,7 +87,7 @@ def choose_background(
 
 
 def _given_background(data: Table, background: Any) -> Table:
-    """The background rows of a user, with the columns of the data in their order."""
+    """Return the background rows of a user, with the columns of the data in their order."""
     table = as_table(background, "background", None)
     if table.is_frame and set(table.labels) == set(data.labels):
         table = Table(table.rows[list(data.labels)], data.labels)
@@ -113,7 +113,7 @@ class Players:
     """The positions of the columns of each player"""
 
     def __fingerprint_state__(self) -> tuple[tuple[int, ...], ...]:
-        """The columns alone: names change no utility."""
+        """Return the columns alone: names change no utility."""
         return self.columns
 
     @property
@@ -125,7 +125,7 @@ class Players:
         return owners
 
     def data(self, table: Table) -> NDArray[Any]:
-        """What each player shows in each row, for plots: (rows, players).
+        """Return what each player shows in each row, for plots: (rows, players).
 
         A column shows its content. A group shows the name of its column that is 1 where the
         others are 0, as in a one-hot, and all its contents otherwise.
@@ -151,7 +151,7 @@ def _group_text(names: Sequence[str], row: Sequence[Any]) -> str:
 
 
 def make_players(labels: Sequence[Hashable], groups: Groups | str | None) -> Players:
-    """The players in the order of their first columns; columns in no group are on their own.
+    """Return the players in the order of their first columns; columns in no group are on their own.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def one_hot_groups(table: Table) -> dict[str, list[int]]:
 def _named_groups(
     groups: Groups | str | None, labels: Sequence[Hashable]
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Each group with its name and the positions of its columns in increasing order."""
+    """Return each group with its name and the positions of its columns in increasing order."""
     if groups is None:
         return []
     if isinstance(groups, str) or not isinstance(groups, Iterable):
@@ -242,7 +242,7 @@ def _named_groups(
 
 
 def _position(label: Any, places: Mapping[Hashable, int]) -> int:
-    """The position of a column that is given by its name or by its number."""
+    """Return the position of a column that is given by its name or by its number."""
     known = isinstance(label, Hashable) and not isinstance(label, bool)
     if known and label in places:
         return places[label]
@@ -255,5 +255,5 @@ def _position(label: Any, places: Mapping[Hashable, int]) -> int:
 
 
 def _name(label: Hashable) -> str:
-    """The name of a player; a column of an array is known by its number."""
+    """Return the name of a player; a column of an array is known by its number."""
     return f"x{label}" if type(label) is int else str(label)

@@ -40,14 +40,14 @@ class ModulePredict:
         self.module = module
 
     def __call__(self, rows: Any) -> Any:
-        """What the module says of some rows."""
+        """Return what the module says of some rows."""
         import torch
 
         with torch.no_grad():
             return self.module(torch.as_tensor(rows, **self.place()))
 
     def place(self) -> dict[str, Any]:
-        """The dtype and the device of the module's weights."""
+        """Return the dtype and the device of the module's weights."""
         import torch
 
         weight = next(self.module.parameters(), torch.empty(0))
@@ -55,7 +55,7 @@ class ModulePredict:
 
 
 def as_function(predict: Any) -> Callable[[Any], Any]:
-    """What to call for a prediction: a function as it is, a model by its best method."""
+    """Return what to call for a prediction: a function as it is, a model by its best method."""
     torch = sys.modules.get("torch")  # a module cannot come from a torch that is not loaded
     if torch is not None and isinstance(predict, torch.nn.Module):
         return ModulePredict(predict)
@@ -99,7 +99,7 @@ class Predictor:
         return self.function.place() if isinstance(self.function, ModulePredict) else {}
 
     def output_names(self, given: Sequence[str] | None) -> tuple[str, ...]:
-        """The names of the outputs: those given, the model's classes, or numbers."""
+        """Return the names of the outputs: those given, the model's classes, or numbers."""
         if given is not None:
             return checks.different_names("output_names", given, self.n_outputs)
         classes = getattr(getattr(self.function, "__self__", None), "classes_", ())
@@ -108,7 +108,7 @@ class Predictor:
         return tuple(str(name) for name in (classes if known else range(self.n_outputs)))
 
     def __fingerprint_state__(self) -> str:
-        """The function alone: how many rows it is handed at a time is no part of a game."""
+        """Return the function alone: how many rows it is handed at a time is no part of a game."""
         return fingerprint(self.function)
 
     def _probe(self, table: Table) -> FloatArray:
@@ -142,7 +142,7 @@ class Predictor:
         return first
 
     def __call__(self, rows: Any) -> FloatArray:
-        """The predictions for some rows as a float array (rows, outputs)."""
+        """Return the predictions for some rows as a float array (rows, outputs)."""
         try:
             answer = self._call(rows, len(rows))
         except GameError:
@@ -211,7 +211,7 @@ class Expectation(ABC):
         """What to predict for pairs of a coalition and a row: the mixtures of a pair together."""
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        """The utilities, (coalitions, outputs): means over the explained rows."""
+        """Return the utilities, (coalitions, outputs): means over the explained rows."""
         rows = np.arange(self.n_explained)
         step = max(1, _MEANS // (self.n_explained * self.n_outputs))
         means = [np.empty((0, self.n_outputs))]
@@ -221,7 +221,7 @@ class Expectation(ABC):
         return np.concatenate(means)
 
     def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
+        """Return the utilities of some of the explained rows, (coalitions, rows, outputs)."""
         units = len(coalitions) * len(rows)
         means = np.empty((self.n_outputs, units))
         at_once = max(1, self.predictor.max_rows // self.n_background)
@@ -232,7 +232,7 @@ class Expectation(ABC):
         return means.reshape(self.n_outputs, len(coalitions), len(rows)).transpose(1, 2, 0)
 
     def _unit_means(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The mean prediction of each unit, (outputs, units)."""
+        """Return the mean prediction of each unit, (outputs, units)."""
         step = self.predictor.max_rows
         pieces = [
             self.predictor(self.mixed(coalitions, rows, slice(at, at + step)))
@@ -245,7 +245,7 @@ class Expectation(ABC):
 
 
 def _mean(values: FloatArray) -> FloatArray:
-    """The mean over the last axis, with the same bits whatever the other axes hold."""
+    """Return the mean over the last axis, with the same bits whatever the other axes hold."""
     with np.errstate(invalid="ignore"):  # infinite predictions of both signs: NaN, reported later
         mean: FloatArray = np.ascontiguousarray(values).mean(axis=-1)
     return mean
@@ -272,7 +272,7 @@ class MarginalExpectation(Expectation):
         self.players = players
 
     def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:
-        """The rows with background rows where a feature is absent."""
+        """Return the rows with background rows where a feature is absent."""
         background = self.n_explained + np.arange(self.n_background)[others]
         return self._filled(coalitions[:, self.players.owners], rows, background)
 

@@ -167,11 +167,11 @@ class FeatureGame:
         return self._background.handed(np.arange(len(self._background)))
 
     def shown(self, rows: IntArray) -> NDArray[Any]:
-        """What the players show in some rows of X."""
+        """Return what the players show in some rows of X."""
         return self._players.data(self.data.take(rows))
 
     def for_rows(self, rows: Rows) -> FeatureGame:
-        """The same game for other rows of X, with the same background.
+        """Return the same game for other rows of X, with the same background.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class FeatureGame:
         return other
 
     def expectation(self, rows: IntArray) -> Expectation:
-        """The utilities of some rows of X, each for itself."""
+        """Return the utilities of some rows of X, each for itself."""
         explained = self.data.take(rows)
         parts = self.predictor, explained, self._background, self._players
         if callable(self.kind):
@@ -192,7 +192,7 @@ class FeatureGame:
         return MarginalExpectation(*parts)
 
     def against_average(self, rows: IntArray) -> Expectation:
-        """The utilities of some rows of X against one row, the average of the background."""
+        """Return the utilities of some rows of X against one row, the average of the background."""
         other = copy.copy(self)
         other._background, other.kind = self._background.average(), "mean"
         return other.expectation(rows)
@@ -202,12 +202,12 @@ class FeatureGame:
         return self._expectation, self.output
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         return self._within_range(masks, self._expectation.values(masks)[:, self.output])
 
     def _within_range(self, masks: BoolArray, values: FloatArray) -> FloatArray:
-        """The utilities, without the rounding that leads out of the range."""
+        """Return the utilities, without the rounding that leads out of the range."""
         if self.value_range is None:
             return values.copy()
         lowest, highest = self.value_range

@@ -43,26 +43,26 @@ class Table:
         self._tensor: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what can be made again."""
+        """Leave out what can be made again."""
         return vars(self) | {"_tensor": None}
 
     def __fingerprint_state__(self) -> Any:
-        """The rows: predict is not handed the labels of an array."""
+        """Return the rows: predict is not handed the labels of an array."""
         return self.rows
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def take(self, rows: IntArray) -> Table:
-        """Some rows, as a table of their own."""
+        """Return some rows, as a table of their own."""
         return Table(self.handed(rows), self.labels)
 
     def handed(self, rows: IntArray) -> Any:
-        """Some rows, as predict is handed them."""
+        """Return some rows, as predict is handed them."""
         return self.rows.take(rows).reset_index(drop=True) if self.is_frame else self.rows[rows]
 
     def followed_by(self, other: Table, place: dict[str, Any] | None = None) -> Table:
-        """The rows of both tables, one after the other; mixed on the device of a module."""
+        """Return the rows of both tables, one after the other; mixed on the device of a module."""
         mine, theirs = ("a data frame" if one.is_frame else "an array" for one in (self, other))
         if mine != theirs:
             raise InputError(
@@ -118,7 +118,7 @@ class Table:
         return mixture
 
     def as_array(self, who: str) -> Table:
-        """The columns as an array of numbers, for one who takes nothing else."""
+        """Return the columns as an array of numbers, for one who takes nothing else."""
         if not self.is_frame and self.rows.dtype.kind in "biuf":
             return self
         columns = [as_numbers(self.column(at)) for at in range(len(self.labels))]
@@ -151,24 +151,24 @@ class Table:
         return Counter(self.column(at).tolist()).most_common(1)[0][0]
 
     def column(self, at: int) -> NDArray[Any]:
-        """One column; of a frame, what is not of numpy's numbers as objects."""
+        """Return one column; of a frame, what is not of numpy's numbers as objects."""
         if not self.is_frame:
             return self.rows[:, at]
         series = self.rows.iloc[:, at]
         return series.to_numpy(dtype=None if _is_plain(series.dtype) else object)
 
     def is_number(self, at: int) -> bool:
-        """Whether a column holds numbers alone."""
+        """Return whether a column holds numbers alone."""
         return self._numbers(at) is not None
 
     def _numbers(self, at: int) -> FloatArray | None:
-        """A column of numbers; the categories of a frame are none."""
+        """Return a column of numbers; the categories of a frame are none."""
         coded = self.is_frame and self.rows.dtypes.iloc[at] == "category"
         return None if coded else as_numbers(self.column(at))
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Whether a column of a frame holds numbers of numpy."""
+    """Return whether a column of a frame holds numbers of numpy."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
@@ -229,5 +229,5 @@ def as_numbers(column: NDArray[Any]) -> FloatArray | None:
 
 
 def _is_missing(item: object) -> bool:
-    """Whether an object is None or pandas.NA; NaN and NaT are what differs from itself."""
+    """Return whether an object is None or pandas.NA; NaN and NaT are what differs from itself."""
     return item is None or type(item).__name__ == "NAType"

@@ -104,11 +104,11 @@ class RoundGame:
         return str(getattr(self.utility, "unit", ""))
 
     def __fingerprint_state__(self) -> dict[str, Any]:
-        """What the utilities depend on: not the names, not the declared range."""
+        """Return what the utilities depend on: not the names, not the declared range."""
         return {"record": self.record, "utility": self.utility, "empty": self.empty}
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         if not len(rows):
             return np.empty(0)
@@ -236,7 +236,7 @@ class FederatedGame:
         empty: Empty = "server",
         value_range: tuple[float, float] | None = None,
     ) -> FederatedGame:
-        """The game of a federated run made elsewhere, from its updates.
+        """Return the game of a federated run made elsewhere, from its updates.
 
         Parameters
         ----------
@@ -278,11 +278,11 @@ class FederatedGame:
         return odd_updates([game.record for game in self.rounds], names)
 
     def __fingerprint_state__(self) -> dict[str, Any]:
-        """What the utilities depend on: not the names, not the declared range."""
+        """Return what the utilities depend on: not the names, not the declared range."""
         return {"rounds": self.rounds, "total": "sum"}  # as journals have it
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
+        """Return the utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         values = np.zeros(len(rows))
         for game in self.rounds:

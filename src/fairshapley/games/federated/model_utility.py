@@ -112,7 +112,7 @@ class ModelUtility:
         return f"{named.replace('_', ' ')} on {len(self.targets):,} test rows"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what lies on the device: that is made again where it is needed."""
+        """Leave out what lies on the device: it is made again where it is needed."""
         return vars(self) | {"_on_device": None}
 
     def values(self, record: Round, coefficients: FloatArray) -> FloatArray:
@@ -178,7 +178,7 @@ class ModelUtility:
         return getattr(torch, self.precision)
 
     def _placed(self) -> tuple[Any, Any, Any]:
-        """The model, the rows and the targets on the device."""
+        """Return the model, the rows and the targets on the device."""
         if self._on_device is None:
             torch = import_torch("ModelUtility")
             device, dtype = torch_device(self.device), self._dtype(torch)
@@ -189,7 +189,7 @@ class ModelUtility:
         return self._on_device
 
     def _match(self, layout: Layout) -> dict[str, str]:
-        """The model's name of each entry of the rounds' weights; lists go by their order."""
+        """Return the model's name of each entry of the rounds' weights; lists go by their order."""
         state = self.model.state_dict()
         by_order = layout.form == "list" and len(layout.names) == len(state)
         names = tuple(state) if by_order else layout.names
@@ -199,7 +199,7 @@ class ModelUtility:
         return dict(zip(layout.names, names, strict=True))
 
     def _models_at_once(self, given: int | None) -> int:
-        """The number of models in a batch; 1 where vmap cannot take the model."""
+        """Return the number of models in a batch; 1 where vmap cannot take the model."""
         count = _MODELS_AT_ONCE["cpu" if self.device == "cpu" else "cuda"]
         if given is not None:
             count = checks.whole("models_per_batch", given)
@@ -207,7 +207,7 @@ class ModelUtility:
 
 
 def _outputs(model: Any, weights: dict[str, Any], fixed: dict[str, Any], rows: Any) -> Any:
-    """The outputs (models, rows, …) of several sets of weights, together or of one alone."""
+    """Return the outputs (models, rows, …) of several sets of weights, together or of one alone."""
     torch = import_torch("ModelUtility")
 
     def run(entries: dict[str, Any], chunk: Any) -> Any:
@@ -222,7 +222,7 @@ def _outputs(model: Any, weights: dict[str, Any], fixed: dict[str, Any], rows: A
 
 
 def _combine(server: Any, deltas: Any, shares: Any) -> Any:
-    """`Round.combine` on tensors, with the same bits."""
+    """Return what `Round.combine` does, on tensors, with the same bits."""
     vectors = server.repeat(len(shares), 1)
     for place, delta in enumerate(deltas):
         vectors += shares[:, place : place + 1] * delta
@@ -230,7 +230,7 @@ def _combine(server: Any, deltas: Any, shares: Any) -> Any:
 
 
 def _arithmetic(torch: Any, device: Any) -> AbstractContextManager[object]:
-    """On a GPU: the same algorithms in every call, and no TF32."""
+    """Keep to the same algorithms in every call on a GPU, without TF32."""
     if device.type != "cuda":
         return nullcontext()
     flags = torch.backends.cudnn.flags
@@ -241,7 +241,7 @@ def _arithmetic(torch: Any, device: Any) -> AbstractContextManager[object]:
 
 
 def check_model(model: Any) -> None:
-    """An InputError unless it is a torch module with weights."""
+    """Raise InputError unless `model` is a torch module with weights."""
     torch = import_torch("a model")
     if not isinstance(model, torch.nn.Module):
         raise InputError(f"model must be a torch.nn.Module, not a {type(model).__name__}")
@@ -253,7 +253,7 @@ def check_model(model: Any) -> None:
 
 
 def check_data(data: Any, what: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Rows and targets as arrays of the same length, of finite floats or of int64."""
+    """Return rows and targets as arrays of the same length, of finite floats or of int64."""
     if not isinstance(data, tuple | list) or len(data) != 2:
         raise InputError(f"{what} must be a pair (rows, targets), not a {type(data).__name__}")
     rows, targets = (_numbers(part, what) for part in data)
@@ -282,7 +282,7 @@ def _numbers(part: Any, what: str) -> NDArray[Any]:
 
 
 def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], what: str, needed: str) -> None:
-    """An InputError unless the targets are classes for which the model has outputs.
+    """Raise InputError unless the targets are classes for which the model has outputs.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], what: str, ne
 
 
 def as_tensor(rows: NDArray[Any], model: torch.nn.Module) -> Any:
-    """Rows as a tensor of the model's own precision, or of whole numbers."""
+    """Return rows as a tensor of the model's own precision, or of whole numbers."""
     torch = import_torch("a model")
     tensor = torch.from_numpy(rows)
     if not tensor.is_floating_point():
@@ -348,7 +348,7 @@ def output_shape(model: torch.nn.Module, rows: NDArray[Any], what: str) -> tuple
 
 
 def takes_vmap(model: torch.nn.Module, rows: NDArray[Any]) -> bool:
-    """Whether several of the model can be computed at once."""
+    """Return whether several of the model can be computed at once."""
     torch = import_torch("a model")
     state = model.state_dict()
     floats = {name for name, entry in state.items() if entry.is_floating_point()}

@@ -126,7 +126,7 @@ def read(weights: Weights, layout: Layout, where: str) -> tuple[Vector, Fixed]:
 
 
 def write(vector: Vector, fixed: Fixed, layout: Layout) -> Weights:
-    """The weights in the form in which they came; nothing is shared with other weights."""
+    """Return the weights in the form in which they came; nothing is shared with other weights."""
     arrays: dict[str, NDArray[Any]] = {}
     slices = layout.slices
     for name, kind in zip(layout.names, layout.dtypes, strict=True):
@@ -144,7 +144,7 @@ def write(vector: Vector, fixed: Fixed, layout: Layout) -> Weights:
 
 
 def _arrays(weights: Weights, where: str) -> tuple[Form, dict[str, NDArray[Any]]]:
-    """The form of some weights and their entries as numpy arrays."""
+    """Return the form of some weights and their entries as numpy arrays."""
     if isinstance(weights, Mapping):
         entries = {str(name): value for name, value in weights.items()}
         tensors = bool(entries) and all(_is_tensor(value) for value in entries.values())
@@ -227,7 +227,7 @@ class Round:
     server_known: bool = True
 
     def coefficients(self, coalitions: BoolArray) -> FloatArray:
-        """The weight of each participant (columns) in each coalition's average (rows).
+        """Return the weight of each participant (columns) in each coalition's average (rows).
 
         The row of a coalition without participants is 0.
         """
@@ -241,7 +241,7 @@ class Round:
         return shares / total[:, None]
 
     def combine(self, coefficients: FloatArray) -> Vector:
-        """The vectors server + Σ_i c_i·Δ_i, one for each row of coefficients."""
+        """Return the vectors server + Σ_i c_i·Δ_i, one for each row of coefficients."""
         vectors = np.repeat(self.server[None], len(coefficients), axis=0)
         # Agent by agent, not a matrix product, whose bits depend on the size of the batch.
         for column, delta in zip(coefficients.T.astype(vectors.dtype), self.deltas, strict=True):
@@ -249,7 +249,7 @@ class Round:
         return vectors
 
     def weights(self, coalition: BoolArray) -> Weights:
-        """The weights of one coalition's model, in the form in which weights came."""
+        """Return the weights of one coalition's model, in the form in which weights came."""
         vector = self.combine(self.coefficients(coalition))[0]
         return write(vector, self.fixed, self.layout)
 
@@ -267,7 +267,7 @@ def read_round(
     server: Weights | None = None,
     number: int = 0,
 ) -> Round:
-    """A round from the updates of a federated run made elsewhere.
+    """Return a round from the updates of a federated run made elsewhere.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def read_rounds(
     examples: Examples[Agent] = None,
     server: Weights | Sequence[Weights] | None = None,
 ) -> Iterator[Round]:
-    """The rounds of a federated run made elsewhere, one at a time.
+    """Return the rounds of a federated run made elsewhere, one at a time.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def read_rounds(
 
 
 def list_rounds(rounds: Iterable[Mapping[Agent, Weights]]) -> list[Mapping[Agent, Weights]]:
-    """The updates of all rounds, a dict for each, or an InputError."""
+    """Return the updates of all rounds, a dict for each; raise InputError otherwise."""
     if isinstance(rounds, Mapping | str) or not isinstance(rounds, Iterable):
         raise InputError(
             f"rounds is a {type(rounds).__name__}: give a list with a dict of updates for each"
@@ -459,7 +459,7 @@ def _check_updates(updates: object, number: int) -> None:
 def list_players(
     rounds: Sequence[Mapping[Agent, Weights]], agents: Sequence[Agent] | None
 ) -> list[Agent]:
-    """All agents in the order of the players."""
+    """Return all agents in the order of the players."""
     seen = list(dict.fromkeys(agent for updates in rounds for agent in updates))
     if agents is None:
         numbers = all(isinstance(agent, int | np.integer) for agent in seen)
@@ -474,7 +474,7 @@ def list_players(
 
 
 def _examples(examples: Mapping[Agent, float] | None, agent: Agent, number: int) -> float:
-    """The number of examples of an agent."""
+    """Return the number of examples of an agent."""
     if examples is None:
         return 1.0
     if not isinstance(examples, Mapping) or agent not in examples:
@@ -486,14 +486,14 @@ def _examples(examples: Mapping[Agent, float] | None, agent: Agent, number: int)
 
 
 def _is_series(server: object) -> bool:
-    """Whether these are the weights of several rounds: a list whose members hold weights."""
+    """Return whether these are the weights of several rounds: a list whose members hold weights."""
     return isinstance(server, list | tuple) and any(
         isinstance(member, Mapping | list | tuple) for member in server
     )
 
 
 def _per_round(given: object, count: int, what: str) -> list:  # type: ignore[type-arg]
-    """One member for each round: those of a list, or the same for all."""
+    """Return one member for each round: those of a list, or the same for all."""
     if not isinstance(given, list | tuple):
         return [given] * count
     if len(given) != count:

@@ -51,7 +51,7 @@ def batch_learner(
     device: str | None = None,
     dtype: str | None = None,
 ) -> Learner:
-    """The learner that fits a scikit-learn model to many sets of rows at once.
+    """Return the learner that fits a scikit-learn model to many sets of rows at once.
 
     It predicts what the model, fitted to each set of rows, would. Where scikit-learn's solver stops
     at a tolerance (logistic regression), the learner goes on to the minimum; so it agrees with

@@ -76,25 +76,25 @@ class Backend:
         return np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
 
     def reals(self, array: NDArray[Any]) -> Array:
-        """A copy of a numpy array in floating point, on the device."""
+        """Return a copy of a numpy array in floating point, on the device."""
         return self.xp.asarray(np.asarray(array), dtype=self.real, device=self._where, copy=True)
 
     def integers(self, array: NDArray[Any]) -> Array:
-        """A copy of a numpy array as indices, on the device."""
+        """Return a copy of a numpy array as indices, on the device."""
         return self.xp.asarray(array, dtype=self.xp.int64, device=self._where, copy=True)
 
     def booleans(self, array: BoolArray) -> Array:
-        """A copy of a boolean numpy array, on the device."""
+        """Return a copy of a boolean numpy array, on the device."""
         return self.xp.asarray(array, dtype=self.xp.bool, device=self._where, copy=True)
 
     def columns(self, rows: BoolArray) -> Array:
-        """A boolean numpy array on the device, turned so that its rows are columns."""
+        """Return a boolean numpy array on the device, turned so that its rows are columns."""
         if self.device is None:
             return np.ascontiguousarray(rows.T)
         return self.xp.permute_dims(self.booleans(rows), (1, 0))  # a GPU turns it faster
 
     def zeros(self, *shape: int) -> Array:
-        """Zeros in floating point, on the device."""
+        """Return zeros in floating point, on the device."""
         return self.xp.zeros(shape, dtype=self.real, device=self._where)
 
     @property
@@ -103,7 +103,7 @@ class Backend:
 
 
 def backend(device: str | None, dtype: str | None) -> Backend:
-    """The place for a learner's arrays, checked.
+    """Return the place for a learner's arrays, checked.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def backend(device: str | None, dtype: str | None) -> Backend:
 # only when its score is higher by more than rounding can explain, and else the lower class does, as
 # in scikit-learn, whose classifiers take the first of equal scores.
 def tolerance(where: Backend) -> float:
-    """How far apart two scores may be, over the size of their terms, and still be a tie.
+    """Return how far apart two scores may be, over the size of their terms, and still be a tie.
 
     ε^(3/4) is 1.8e−12 in double and 6e−6 in single precision: the error that `newton.minimise`
     leaves, and about ε^(−1/4) times that of one rounding, which is more than what sums over
@@ -135,7 +135,7 @@ def tolerance(where: Backend) -> float:
 
 
 def label(where: Backend, scores: Array, size: Array) -> Array:
-    """The class of each test row: the lowest of those whose score is the highest.
+    """Return the class of each test row: the lowest of those whose score is the highest.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def label(where: Backend, scores: Array, size: Array) -> Array:
 
 
 def label_of_two(where: Backend, scores: Array, size: Array) -> Array:
-    """The same for two classes, from the score of the second less that of the first.
+    """Return the same for two classes, from the score of the second less that of the first.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def label_of_two(where: Backend, scores: Array, size: Array) -> Array:
 
 
 def chances(xp: Any, scores: Array) -> Array:
-    """The probabilities of the classes, on the last axis, from the logarithms of their odds.
+    """Return the probabilities of the classes, on the last axis, from the logarithms of their odds.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def chances(xp: Any, scores: Array) -> Array:
 
 
 def lengths(xp: Any, vectors: Array, axis: int) -> Array:
-    """The lengths ‖w‖ of vectors: ‖w‖·‖x‖ is the size of the terms of w·x, or more.
+    """Return the lengths ‖w‖ of vectors: ‖w‖·‖x‖ is the size of the terms of w·x, or more.
 
     It is also how an error of the coefficients shows in a score: δw·x is at most ‖δw‖·‖x‖.
     """

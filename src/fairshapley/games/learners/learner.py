@@ -174,7 +174,7 @@ class Data:
         return self.y.astype(np.float64)
 
     def largest_array(self, n_classes: int, statistics: int) -> int:
-        """What a `Learner` with classes takes as the largest array of one set.
+        """Return what a `Learner` with classes takes as the largest array of one set.
 
         The rows, the statistics, or a quarter of the scores of all test rows for all classes.
         """
@@ -182,7 +182,7 @@ class Data:
 
 
 def data(X: object, y: object, X_test: object) -> Data:  # noqa: N803
-    """The data as arrays; whoever asks has checked that they fit together.
+    """Return the data as arrays; whoever asks has checked that they fit together.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def _features(X: object, name: str) -> FloatArray:  # noqa: N803
 
 
 def refuse_unless(model: object, name: str, allowed: Collection[object]) -> None:
-    """A NotVectorisedError when a parameter has none of the allowed values.
+    """Raise NotVectorisedError when a parameter has none of the allowed values.
 
     A parameter that this version of scikit-learn does not have is no obstacle.
     """
@@ -233,7 +233,7 @@ def number(model: object, name: str, *, positive: bool = False) -> float:
 
 
 def switch(model: object, name: str) -> bool:
-    """A parameter that is True or False, or a NotVectorisedError."""
+    """Return a parameter that is True or False; raise NotVectorisedError otherwise."""
     refuse_unless(model, name, (True, False))
     return bool(getattr(model, name))
 
@@ -263,7 +263,7 @@ class Design:
 
 
 def design(X: FloatArray, X_test: FloatArray, *, centre: bool) -> Design:  # noqa: N803
-    """Features centred, turned into fewer columns where their rank is lower, and scaled.
+    """Centre the features, turn them into fewer columns if their rank is lower, and scale them.
 
     A penalised or shortest solution lies in the space of the rows, so that coordinates in that
     space lose nothing; the rotation keeps lengths, and `penalty` corrects for the scales. Centring

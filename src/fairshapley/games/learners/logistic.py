@@ -60,11 +60,11 @@ class BinaryLoss:
     weights: Array
 
     def margins(self, parameters: Array) -> Array:
-        """The u_i, shape (rows, sets)."""
+        """Return the u_i, shape (rows, sets)."""
         return self.signed @ parameters
 
     def derivatives(self, margins: Array, parameters: Array) -> tuple[Array, Array]:
-        """The gradients and the Hessians; see `newton.Objective`."""
+        """Return the gradients and the Hessians; see `newton.Objective`."""
         # 1/(1+e^u), not 1 − 1/(1+e^−u): what is left of a row that is told apart well stays exact.
         wrong = 1.0 / (1.0 + self.xp.exp(margins))
         pull = self.weights * wrong
@@ -72,7 +72,7 @@ class BinaryLoss:
         return gradient, self.products.sums(pull - pull * wrong, self.penalties)
 
     def take(self, columns: Array) -> Self:
-        """The objectives of some of the sets."""
+        """Return the objectives of some of the sets."""
         return replace(self, weights=self.weights[:, columns])
 
 
@@ -107,12 +107,12 @@ class MultinomialLoss:
     present: Array
 
     def margins(self, parameters: Array) -> Array:
-        """The z_ik, shape (classes, rows, sets)."""
+        """Return the z_ik, shape (classes, rows, sets)."""
         shape = (self.indicator.shape[0], self.train.shape[1], -1)
         return self.train @ self.xp.reshape(parameters, shape)
 
     def derivatives(self, margins: Array, parameters: Array) -> tuple[Array, Array]:
-        """The gradients and the Hessians; see `newton.Objective`."""
+        """Return the gradients and the Hessians; see `newton.Objective`."""
         xp = self.xp
         n_classes, width = self.indicator.shape[0], self.train.shape[1]
         margins = xp.where(self.present[:, None, :], margins, -xp.inf)
@@ -129,7 +129,7 @@ class MultinomialLoss:
         return xp.reshape(gradient, (n_classes * width, -1)), self._hessian(chances, held)
 
     def take(self, columns: Array) -> Self:
-        """The objectives of some of the sets."""
+        """Return the objectives of some of the sets."""
         return replace(self, weights=self.weights[:, columns], present=self.present[:, columns])
 
     def _held(self) -> Array:
@@ -139,7 +139,7 @@ class MultinomialLoss:
         return present[:, None, :] * present + eye[:, :, None] * (1.0 - present)
 
     def _hessian(self, chances: Array, held: Array) -> Array:
-        """The second derivatives, shape (classes · columns, classes · columns, sets)."""
+        """Return the second derivatives, shape (classes · columns, classes · columns, sets)."""
         xp = self.xp
         n_classes, width = chances.shape[0], self.train.shape[1]
         parts = [slice(one * width, (one + 1) * width) for one in range(n_classes)]
@@ -235,7 +235,7 @@ class LogisticLearner(Learner):
         return self._several(weights, present, n_present, kind)
 
     def _weighed(self, sets: Array) -> tuple[Array, Array, Array]:
-        """How much each row counts in each set, which classes a set holds, and how many."""
+        """Return how much each row counts in each set, which classes a set holds, and how many."""
         xp = self.where.xp
         weights = xp.astype(sets, self.where.real)
         counts = self._indicator @ weights
@@ -257,7 +257,7 @@ class LogisticLearner(Learner):
         return FullFit(objective.signed, self._penalties[:, 0], weights[:, 0], full)
 
     def _of_two(self, coefficients: Array, kind: Predicted) -> Array:
-        """Labels, probabilities or decisions of two classes, from the coefficients of sets."""
+        """Return labels, probabilities or decisions of two classes from coefficients of sets."""
         xp = self.where.xp
         if kind == "label":
             # Coefficients of length 1, so that the size of a score is that of its test row alone.
@@ -271,13 +271,13 @@ class LogisticLearner(Learner):
         return xp.stack([1.0 - high, high], axis=2)
 
     def _objective(self, weights: Array, low: int = 0, high: int = 1) -> BinaryLoss:
-        """The losses of sets that are to tell class `high` from class `low`."""
+        """Return the losses of sets that are to tell class `high` from class `low`."""
         signs = self._indicator[high, :] - self._indicator[low, :]
         signed = signs[:, None] * self._train
         return BinaryLoss(self.where.xp, signed, self._products, self._penalties, weights)
 
     def _binary(self, weights: Array, low: int = 0, high: int = 1) -> Array:
-        """The coefficients (sets, columns) that tell class `high` from class `low`."""
+        """Return the coefficients (sets, columns) that tell class `high` from class `low`."""
         xp, objective = self.where.xp, self._objective(weights, low, high)
         width = self._train.shape[1]
         if self.where.kernels and width <= MAX_FUSED_WIDTH:
@@ -326,7 +326,7 @@ class LogisticLearner(Learner):
         return chances(xp, scores)
 
     def _multinomial(self, weights: Array, present: Array) -> Array:
-        """The coefficients (classes, columns, sets) of sets with three classes or more."""
+        """Return the coefficients (classes, columns, sets) of sets with three classes or more."""
         xp = self.where.xp
         objective = MultinomialLoss(
             xp,
@@ -344,7 +344,7 @@ class LogisticLearner(Learner):
 
 
 def _fill(xp: Any, places: Array) -> Array:
-    """`places` with the last one repeated up to a multiple of the quantum of widths."""
+    """Return `places` with the last repeated up to a multiple of the quantum of widths."""
     missing = -places.shape[0] % QUANTUM
     return xp.concat([places, xp.broadcast_to(places[-1:], (missing,))]) if missing else places
 

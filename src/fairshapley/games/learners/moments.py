@@ -52,7 +52,7 @@ class _Moments:
         self.targets = where.reals(targets)
 
     def of(self, weights: Array, ridge: Array | None = None) -> tuple[Array, Array, Array, Array]:
-        """For sets (rows, sets): Σxxᵀ + ridge, Σxyᵀ, the means of x and y, each (…, sets)."""
+        """Return Σxxᵀ + ridge, Σxyᵀ and the means of x and y of sets (rows, sets): (…, sets)."""
         xp = self._where.xp
         width, n_targets = self.train.shape[1], self.targets.shape[1]
         squares = self._products.sums(weights, ridge)
@@ -111,7 +111,7 @@ class RidgeLearner(Learner):
         self._ridge = where.reals(alpha * ready.penalty[:, None])
 
     def _fitted(self, weights: Array) -> tuple[Array, Array, Array]:
-        """The coefficients of each set, and the means of its columns and targets."""
+        """Return the coefficients of each set, and the means of its columns and targets."""
         squares, crossed, x, y = self._moments.of(weights, self._ridge)
         return solve(self.where.xp, squares, crossed), x, y
 
@@ -235,7 +235,7 @@ class NaiveBayesLearner(Learner):
         return counts, means, variances
 
     def _log_density(self, test: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """The log densities (test rows, sets), the square multiplied out to one product.
+        """Return the log densities (test rows, sets), the square multiplied out to one product.
 
         Also how large their terms are beyond the density itself, (sets,): those of the product
         Σ x²/σ² and Σ xμ/σ² are, but for a factor, at most Σ (x−μ)²/σ² + Σ μ²/σ².

@@ -75,7 +75,7 @@ class _Neighbours(Learner):
         self._sums = where.xp.astype(where.reals(sums), where.xp.uint8 if votes else where.real)
 
     def _summed(self, sets: Array) -> tuple[Array, Array]:
-        """The sums (contributions, test rows, sets) and the number of neighbours."""
+        """Return the sums (contributions, test rows, sets) and the number of neighbours."""
         xp = self.where.xp
         n_ranks, n_test = self._order.shape
         small = xp.uint8 if self._n_neighbors < 256 else xp.int32
@@ -145,7 +145,7 @@ class NeighboursRegressorLearner(_Neighbours):
 
 
 def _n_neighbors(model: Any) -> int:
-    """The k of a model whose other parameters are vectorised."""
+    """Return the k of a model whose other parameters are vectorised."""
     refuse_unless(model, "weights", ("uniform", None))
     refuse_unless(model, "metric_params", (None,))
     remedy = "others are not vectorised"
@@ -153,7 +153,7 @@ def _n_neighbors(model: Any) -> int:
 
 
 def _distances(model: Any, given: Data) -> FloatArray:
-    """The distances (test rows, training rows)."""
+    """Return the distances (test rows, training rows)."""
     metric = model.metric
     if not isinstance(metric, str) or metric not in _POWERS:
         known = ", ".join(_POWERS)

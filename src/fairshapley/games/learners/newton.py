@@ -29,7 +29,7 @@ MAX_ELIMINATION = 16
 
 
 def solve(xp: Any, matrices: Array, right: Array) -> Array:
-    """The solutions (width, q, systems) for matrices (width, width, systems).
+    """Return the solutions (width, q, systems) for matrices (width, width, systems).
 
     Examples
     --------
@@ -79,16 +79,16 @@ class Objective(Protocol):
         """
 
     def margins(self, parameters: Array) -> Array:
-        """The linear map from the parameters to what the loss is a function of."""
+        """Return the linear map from the parameters to what the loss is a function of."""
 
     def take(self, columns: Array) -> Self:
-        """The functions of some columns."""
+        """Return the functions of some columns."""
 
 
 def minimise(
     objective: Objective, start: Array, where: Backend, *, max_iterations: int = MAX_ITERATIONS
 ) -> Array:
-    """The minimum of each function, from the parameters `start` (parameters, columns).
+    """Return the minimum of each function, from the parameters `start` (parameters, columns).
 
     A problem is done after a step that moves no margin by more than ε^(3/8), 1.3e−6 in float64:
     the error left is about the square of that. Then it is left alone, so that its result does
@@ -133,7 +133,7 @@ def minimise(
 def tried(
     xp: Any, gradient: Array, forward: Array, direction: Array, slope: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """A step forward by a new direction, or half of the last step back where it overshot.
+    """Return a step forward by a new direction, or half of the last step back where it overshot.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def tried(
 
 
 def _put(xp: Any, solution: Array, places: Array, parameters: Array) -> Array:
-    """`solution` with the columns at `places` replaced."""
+    """Return `solution` with the columns at `places` replaced."""
     if solution.shape == parameters.shape:
         return parameters
     solution = xp.asarray(solution, copy=True)
@@ -213,7 +213,7 @@ class FullFit:
         self._tolerance = float(np.finfo(np.float64).eps ** 0.8)
 
     def start(self, weights: FloatArray) -> FloatArray:
-        """Coefficients (columns, sets) to begin with: 0 where they tell rows apart too well."""
+        """Return first coefficients (columns, sets): 0 where they tell rows apart too well."""
         point, _ = self._guess(weights)
         near = np.abs(self._rows @ point).max(axis=0) <= LARGEST_MARGIN
         return np.where(near, self._basis @ point, 0.0)
@@ -268,7 +268,7 @@ class FullFit:
 
 
 def _preconditioned(gradient: FloatArray, pairs: list[Pair], scale: FloatArray) -> FloatArray:
-    """The inverse of the Hessian, as far as it is known, times the gradients."""
+    """Return the inverse of the Hessian, as far as it is known, times the gradients."""
     found, taken = gradient.copy(), []
     for step, across, inverse in reversed(pairs):
         taken.append(inverse * (step * found).sum(axis=0))
