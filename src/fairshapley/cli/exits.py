@@ -119,7 +119,7 @@ def failed(error: Exception) -> int:
 
 
 def say(text: str) -> None:
-    """A line on standard error; when that takes no more, the command continues without."""
+    """Print a line on standard error; when that takes no more, the command continues without."""
     # Not by typer.echo: where an encoding is poor it writes UTF-8 all the same.
     with suppress(OSError):
         sys.stderr.write(f"{text}\n")

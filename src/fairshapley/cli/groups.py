@@ -24,7 +24,7 @@ KINDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a te
 def _declared(
     made: Any, default: Any, text: str, metavar: str | None = None, *, name: str = "", **more: Any
 ) -> Any:
-    """A field of a group, or a parameter of a command, for `grouped` to read.
+    """Return a field of a group, or a parameter of a command, for `grouped` to read.
 
     Its default, ... without one; its help, and the word there for its value.
     """
@@ -37,19 +37,19 @@ argument, option = partial(_declared, typer.Argument), partial(_declared, typer.
 
 
 def advanced(default: Any, text: str) -> Any:
-    """A field of a group that is given by `--option NAME=VALUE`."""
+    """Return a field of a group that is given by `--option NAME=VALUE`."""
     return dataclasses.field(default=default, metadata={"advanced": text})
 
 
 def advanced_fields(group: Any) -> Iterator[dataclasses.Field[Any]]:
-    """The advanced fields of a group, but for the one that takes the options of the method."""
+    """Yield the advanced fields of a group without the one for the method's options."""
     for field in dataclasses.fields(group):
         if "advanced" in field.metadata and field.name != METHOD_OPTIONS:
             yield field
 
 
 def grouped(command: Command) -> Command:
-    """A command whose parameters of a dataclass type are given as one option for each field.
+    """Return a command whose parameters of a dataclass type are one option for each field.
 
     Typer reads the options of a command from its signature; this one has the fields in place of
     the dataclass, and puts them together again when the command is called. Advanced fields share
@@ -111,7 +111,7 @@ def grouped(command: Command) -> Command:
 
 
 def _parameters(called: Any) -> list[inspect.Parameter]:
-    """The parameters of a function or a dataclass, with types that Typer can read."""
+    """Return the parameters of a function or a dataclass, with types that Typer can read."""
     hints, found = get_type_hints(called, include_extras=True), []
     fields = getattr(called, "__dataclass_fields__", {})
     for name, given in inspect.signature(called).parameters.items():
@@ -129,12 +129,12 @@ def _parameters(called: Any) -> list[inspect.Parameter]:
 
 
 def shown_names(names: Iterable[str]) -> str:
-    """Names of advanced options as they are typed."""
+    """Return names of advanced options as they are typed."""
     return ", ".join(sorted(name.replace("_", "-") for name in names))
 
 
 def read_options(options: Sequence[str]) -> dict[str, str]:
-    """The advanced options that were typed, by name.
+    """Return the advanced options that were typed, by name.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def read_options(options: Sequence[str]) -> dict[str, str]:
 
 
 def as_value(text: str) -> Any:
-    """An option of a method as a value of Python.
+    """Return an option of a method as a value of Python.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def as_value(text: str) -> Any:
 
 
 def _converted(name: str, text: str, hint: Any) -> Any:
-    """The value of an advanced option, of the type that its field has."""
+    """Return the value of an advanced option, of the type that its field has."""
     kind = next(kind for kind in KINDS if kind in (hint, *get_args(hint)))
     value = text if kind is str else as_value(text)
     if kind is float and type(value) is int:

@@ -92,7 +92,7 @@ def give_answer(
 
 
 def _tried(step: Callable[[], object], errors: list[BaseException]) -> bool:
-    """Whether a step was done; its error is kept, unless an earlier one had the same reason."""
+    """Return whether a step was done; keep its error unless an earlier one had the same reason."""
     try:
         step()
     except (Exception, KeyboardInterrupt) as error:

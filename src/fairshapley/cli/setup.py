@@ -71,7 +71,7 @@ def check_outputs(
 def read_files(
     data: FileOptions, texts: Sequence[str | None], most_rows: int | None
 ) -> tuple[pa.Table, pa.Table | None]:
-    """The tables of training and test rows; some columns are read as texts."""
+    """Return the tables of training and test rows; some columns are read as texts."""
     from fairshapley.tables import read_table
 
     read = partial(
@@ -89,7 +89,7 @@ def read_files(
 
 
 def load_game(data: DataOptions) -> TabularGame:
-    """The game of the data options."""
+    """Return the game of the data options."""
     from fairshapley.tables import table_game
 
     target = data.wanted_target()
@@ -106,7 +106,7 @@ def load_game(data: DataOptions) -> TabularGame:
 
 
 def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tuple[str, ...]]:
-    """The game of the data of providers, which needs no model, with notes on what was decided."""
+    """Return the game of providers' data, which needs no model, with notes on what was decided."""
     from fairshapley.games.information import InformationGame
     from fairshapley.games.volume import VolumeGame
     from fairshapley.tables.providers import read_providers
@@ -130,12 +130,12 @@ def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tu
 
 
 def input_files(*given: Path | None) -> tuple[InputFile, ...]:
-    """The files that were read, with their hashes."""
+    """Return the files that were read, with their hashes."""
     return tuple(input_file(path) for path in given if path is not None)
 
 
 def load_result(file: Path, run: int | None = None) -> Result:
-    """The result in a file; of a journal the newest run, or the one with a number."""
+    """Return the result in a file; of a journal the newest run, or the one with a number."""
     try:
         with file.open("rb") as stream:
             is_journal = stream.read(len(SQLITE)) == SQLITE
