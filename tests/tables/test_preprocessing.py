@@ -29,6 +29,8 @@ def test_missing_numbers_get_the_median_and_are_marked():
     features = known.encode(train, "training")
     assert features[:, 1].tolist() == [0, 1, 0, 0]
     assert features[1, 0] == features[2, 0]
+    named, _ = fitted(**{"a": [1.0, None, 3.0], "a is missing": [2.0, 0.0, 2.0]})
+    assert named.owners == ("a", "a is missing", "a")
     alone, _ = fitted(a=[1.0, 2.0])
     assert alone.encode(pa.table({"a": pa.array([None, 2.0])}), "test")[0] == pytest.approx(0)
 

@@ -124,7 +124,7 @@ def read_given(
         classes,
         ordered,
         scaler.transform(features),
-        np.array([_owner(feature, columns) for feature in encoder.feature_names]),
+        np.array(encoder.owners),
         known,
         check_names(named, len(labels))
         or tuple(f"row {number}" for number in range(1, len(labels) + 1)),
@@ -171,9 +171,3 @@ def _ranges(numbers: FloatArray) -> tuple[IntArray, NDArray[Any]]:
     codes = np.unique(np.searchsorted(edges, numbers, side="right"), return_inverse=True)[1]
     middles = [np.median(numbers[codes == code]) for code in range(int(codes.max()) + 1)]
     return codes, np.array(middles)
-
-
-def _owner(feature: str, columns: Sequence[str]) -> str:
-    """Return the column of a feature such as "town = 'a'"."""
-    begin = [name for name in columns if feature == name or feature.startswith(f"{name} ")]
-    return max(begin, key=len, default=feature)

@@ -58,6 +58,8 @@ class TabularGame:
     """The name of the metric"""
     feature_names: tuple[str, ...]
     """A name for each column of `features`"""
+    columns: tuple[str, ...]
+    """The column of the table that each of these comes from"""
     test_numbers: tuple[int, ...]
     """The number of each test row in its file, from 1"""
     unions: tuple[str, ...] | None = None
@@ -296,6 +298,7 @@ def table_game(
         tuple(map(str, y)) if is_rows else None,
         name,
         fitted.feature_names,
+        fitted.owners,
         tuple(scored.numbers.tolist()),
         None
         if union_by is None

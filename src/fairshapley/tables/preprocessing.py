@@ -54,6 +54,8 @@ class Preprocessor:
     """Columns, and what makes features of them together"""
     feature_names: tuple[str, ...]
     """A name for each feature"""
+    owners: tuple[str, ...]
+    """The column that each feature comes from"""
     notes: tuple[str, ...]
     """The columns that were dropped, and why"""
 
@@ -96,25 +98,29 @@ class Preprocessor:
         numbers = [name for name, kind in kinds.items() if kind != "text"]
         categories = [name for name in texts if name in kinds and name not in sentences]
         encoders: list[tuple[list[str], Any]] = []
-        features: list[str] = []
+        features, owners = list[str](), list[str]()
         if numbers:
             encoders.append((numbers, _standardised(_matrix(cells, numbers))))
             marked = encoders[0][1][-1]["missing"].features_
             features = [*numbers, *(f"{numbers[place]} is missing" for place in marked)]
-        if categories:
-            encoder = OneHotEncoder(
-                min_frequency=MIN_ROWS,
-                max_categories=MAX_CATEGORIES + 1,
-                handle_unknown="infrequent_if_exist",
-                sparse_output=False,
-                feature_name_combiner=_category_name,
-            ).fit(_matrix(cells, categories))
-            encoders.append((categories, encoder))
-            features += encoder.get_feature_names_out(np.array(categories, object)).tolist()
-        for name, topics in sentences.items():
-            encoders.append(([name], topics))
-            features += [f"{name} topic {at + 1}" for at in range(len(topics[-1].components_))]
-        return cls(kinds, encoders, tuple(features), notes)
+            owners = [*numbers, *(numbers[place] for place in marked)]
+        for name in [*categories, *sentences]:
+            if name in sentences:
+                encoder = sentences[name]
+                named = [f"{name} topic {at + 1}" for at in range(len(encoder[-1].components_))]
+            else:
+                encoder = OneHotEncoder(
+                    min_frequency=MIN_ROWS,
+                    max_categories=MAX_CATEGORIES + 1,
+                    handle_unknown="infrequent_if_exist",
+                    sparse_output=False,
+                    feature_name_combiner=_category_name,
+                ).fit(_matrix(cells, [name]))
+                named = encoder.get_feature_names_out(np.array([name], object)).tolist()
+            encoders.append(([name], encoder))
+            features += named
+            owners += [name] * len(named)
+        return cls(kinds, encoders, tuple(features), tuple(owners), notes)
 
     def encode(self, table: pa.Table, what: str) -> FloatArray:
         """Return the features of the rows of a table that has the same columns."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, Verbose, run_option
-
-# What the encoding of a table adds to the name of a column.
-_ADDED = re.compile(r" = '.*'$| is missing$| is rare$| topic \d+$", re.DOTALL)
 
 
 def explain_table(
@@ -46,8 +42,8 @@ def explain_table(
     made = load_game(data)
     show_notes(made.notes_on_rows, verbose=verbose)
     groups: dict[str, list[str]] = {}
-    for name in made.feature_names:
-        groups.setdefault(_ADDED.sub("", name), []).append(name)
+    for column, name in zip(made.columns, made.feature_names, strict=True):
+        groups.setdefault(column, []).append(name)
     background = sample_rows(len(made.features), DEFAULT_BACKGROUND, seed)
     found = explain(
         clone(made.game.model).fit(*made.game.train),
