@@ -9,14 +9,14 @@ LEFT = {
     "are none": 4,
     "as many as": 5,
     "data set": 1,
-    "fragment": 20,
+    "fragment": 19,
     "has a say": 7,
     "it is none": 1,
     "it is one,": 2,
-    "so many": 16,
-    "those of": 54,
+    "so many": 15,
+    "those of": 41,
     "what is no": 1,
-    "words": 19,
+    "words": 16,
 }
 
 

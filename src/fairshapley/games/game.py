@@ -422,7 +422,7 @@ class Random(FunctionGame):
     n_players
         The number of players.
     same_seed
-        Whether coalitions that are compared with each other, those of a walk or of a pair, get the
+        Whether coalitions that are compared with each other, as in a walk or a pair, get the
         same seed (common random numbers). It lowers the noise where a seed does the same to all
         coalitions: the same test questions, the same initial weights.
     **options

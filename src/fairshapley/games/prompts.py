@@ -32,7 +32,7 @@ class PromptGame(FunctionGame):
     price_unit
         The unit of the price: "tokens", "euros".
     answers
-        Answers that are known already, by the parts that were shown: those of another game.
+        Answers that are known already, by the parts that were shown: another game's.
     **options
         The key, value_range, unit and random of a `FunctionGame`.
 

@@ -30,9 +30,9 @@ def estimate_rounds(
     engine: EngineOption,
     journal: JournalOption,
 ) -> Result:
-    """Return the values of the total, with those of each round in `parts`.
+    """Return the values of the total, with the values of each round in `parts`.
 
-    Values are linear in the game, so that those of the total are the sum of those of the rounds.
+    Values are linear in the game: the values of the total are the sums of the rounds' values.
     An evaluation of the total takes one in each round: a budget of evaluations is for each round,
     and seconds and cost are divided among the rounds. `estimate_round` is `estimate` with all
     other arguments given.

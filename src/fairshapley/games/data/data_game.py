@@ -258,7 +258,7 @@ class DataGame:
     def halved(self, generator: np.random.Generator) -> tuple[DataGame, IntArray]:
         """Return the game in which each player is two, with half of its rows each, drawn at random.
 
-        And the numbers of both, (n_players, 2); −1 where a player has a single row.
+        The numbers of both come second, (n_players, 2); −1 where a player has a single row.
         """
         players, owner = self._players, self._players.owner
         ranks = np.lexsort((generator.random(len(owner)), owner))

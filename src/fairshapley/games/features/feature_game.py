@@ -76,7 +76,7 @@ class FeatureGame:
         whose names begin alike (colour_red, colour_blue) and of which at most one is 1 in every
         row; a warning names columns that begin alike and are not grouped.
     background
-        Rows like those of X, or how many to draw from X without replacement. By default 100
+        Rows like the rows of X, or how many to draw from X without replacement. By default 100
         (all where there are fewer), for "mean" all of X.
     feature_names, output_names
         Names for the columns of an array, and for the outputs (by default the model's classes).

@@ -87,9 +87,9 @@ class Table:
         return Table(pd.concat([self.rows, other.rows], ignore_index=True), self.labels)
 
     def mixed(self, masks: BoolArray, rows: IntArray, others: IntArray) -> Any:
-        """For each mask its row's features where the mask is True, those of each other elsewhere.
+        """Return each row's features where its mask is True, and each other row's elsewhere.
 
-        The result has ``len(masks)·len(others)`` rows, those of one mask together.
+        The result has ``len(masks)·len(others)`` rows, grouped by mask.
         """
         if self.is_frame:
             source = np.where(masks[:, None], rows[:, None, None], others[:, None])

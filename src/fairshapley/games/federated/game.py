@@ -166,8 +166,8 @@ def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, floa
 class FederatedGame:
     """A whole federated run as a game: the sum of the games of its rounds.
 
-    Shapley values are linear in the game: the values of the total are the sum of those of the
-    rounds, which are games of their own in `rounds`.
+    Shapley values are linear in the game: the values of the total are the sums of the rounds'
+    values. The rounds are games of their own in `rounds`.
 
     Parameters
     ----------

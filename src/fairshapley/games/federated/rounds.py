@@ -45,7 +45,7 @@ FEWEST_ENTRIES = 16
 
 @dataclass(frozen=True)
 class Layout:
-    """Which entries the weights of a model have; `dtypes` of those that are averaged are floats."""
+    """The entries of the weights of a model; entries that are averaged are floats."""
 
     form: Form
     names: tuple[str, ...]
@@ -98,7 +98,7 @@ def _layout(form: Form, arrays: dict[str, NDArray[Any]], where: str) -> Layout:
 
 
 def check_same(found: Layout, wanted: Layout, where: str, remedy: str) -> None:
-    """Raise InputError where the entries of weights differ from those of others, in any order."""
+    """Raise InputError where two layouts have other entries; their order does not matter."""
     if (found.form == "list") != (wanted.form == "list"):
         raise InputError(f"{where}: a {found.form} of entries, elsewhere a {wanted.form}: {remedy}")
     ours, others = found.kinds, wanted.kinds
@@ -278,9 +278,9 @@ def read_round(
         differ in more than a counter such as the number of batches seen.
     given
         Whether an update is the agent's "weights" after training or its "deltas", the weights
-        after training less those of the server.
+        after training minus the server's weights.
     agents
-        All agents, in the order of the players; those of this round unless given.
+        All agents, in the order of the players; by default the agents of this round.
     examples
         The number of training examples of each agent; without it all agents weigh the same.
     server
@@ -493,7 +493,7 @@ def _is_series(server: object) -> bool:
 
 
 def _per_round(given: object, count: int, what: str) -> list:  # type: ignore[type-arg]
-    """Return one member for each round: those of a list, or the same for all."""
+    """Return one member for each round: a list's members, or the same for all."""
     if not isinstance(given, list | tuple):
         return [given] * count
     if len(given) != count:

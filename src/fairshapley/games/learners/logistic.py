@@ -249,7 +249,7 @@ class LogisticLearner(Learner):
 
     @cached_property
     def _full_fit(self) -> FullFit:
-        """The fit to all rows, from which those of a wide table start."""
+        """The fit to all rows, from which the fits of a wide table start."""
         weights, _, _ = self._weighed(np.ones((self._n_rows, QUANTUM), dtype=np.bool_))
         objective = self._objective(weights)
         start = self.where.zeros(self._train.shape[1], QUANTUM)

@@ -1,7 +1,8 @@
 """Fits that follow from sums over a set's rows: ridge regression and classifier, naive Bayes.
 
-The sums over a set's rows, of ridge those of all products of two columns, are one matrix product
-for all sets; what is left is a small linear system per set, or means and variances of the classes.
+The sums over a set's rows, for ridge regression of all products of two columns, are one matrix
+product for all sets. What is left is a small linear system per set, or means and variances of the
+classes.
 """
 
 from __future__ import annotations
