@@ -204,40 +204,26 @@ class Chunk:
         return self.halves
 
 
+@dataclass(eq=False, repr=False)
 class Dispatcher:
-    """Cuts the coalitions of a round into chunks, and keeps a session busy with them.
+    """Cuts the coalitions of a round into chunks, and keeps a session busy with them."""
 
-    Parameters
-    ----------
-    session
-        Where chunks are computed.
-    engine
-        The engine of the session, which says what is tried again.
-    pace
-        Says how many chunks to hand in, and learns how long they take.
-    guard
-        Lets Ctrl-C through while chunks are waited for.
-    tally
-        Counts what happens to chunks.
-    on_values
-        Called with each chunk that is computed, in the order of the answers.
-    on_call
-        Called before a chunk is handed in.
-    """
+    session: Session
+    """Where chunks are computed"""
+    engine: Engine
+    """The engine of the session, which says what is tried again"""
+    pace: Pace
+    """Says how many chunks to hand in, and learns how long they take"""
+    guard: InterruptGuard
+    """Lets Ctrl-C through while chunks are waited for"""
+    tally: Tally
+    """Counts what happens to chunks"""
+    on_values: Callable[[Chunk], None]
+    """Called with each chunk that is computed, in the order of the answers"""
+    on_call: Callable[[Chunk], None]
+    """Called before a chunk is handed in"""
 
-    def __init__(
-        self,
-        session: Session,
-        engine: Engine,
-        pace: Pace,
-        guard: InterruptGuard,
-        tally: Tally,
-        on_values: Callable[[Chunk], None],
-        on_call: Callable[[Chunk], None],
-    ) -> None:
-        self.session = session
-        self._engine, self._pace, self._guard, self._tally = engine, pace, guard, tally
-        self._on_values, self._on_call = on_values, on_call
+    def __post_init__(self) -> None:
         self._keys: Sequence[bytes] = ()
         self._at, self._again = 0, False
         self._begun: deque[Chunk] = deque()
@@ -264,7 +250,7 @@ class Dispatcher:
         """
         self._keys, self._again, self._at = keys, again, 0
         while self._at < len(keys) or self._begun:
-            self._guard.check()
+            self.guard.check()
             if (self._at < len(keys) or self._waiting) and time.monotonic() > deadline:
                 raise OutOfTimeError
             self._step()
@@ -282,8 +268,8 @@ class Dispatcher:
         now = time.monotonic()
         self._fill(now)
         pauses = [chunk.due - now for chunk in self._waiting if chunk.due > now]
-        pause = min([*pauses, NAP]) if pauses or self._guard.cancel is not None else None
-        with self._guard.interruptible():
+        pause = min([*pauses, NAP]) if pauses or self.guard.cancel is not None else None
+        with self.guard.interruptible():
             if self._flying:
                 answers = self.session.wait(list(self._flying), pause)
             else:
@@ -302,11 +288,11 @@ class Dispatcher:
                 self._submit(suspect)
             return
         workers = self.session.workers
-        while len(self._flying) < self._pace.capacity(workers, self.session.ahead):
+        while len(self._flying) < self.pace.capacity(workers, self.session.ahead):
             if ready:
                 self._submit(ready.pop(0))
             elif missing := len(self._keys) - self._at:
-                size = self._pace.size(missing, workers)
+                size = self.pace.size(missing, workers)
                 chunk = Chunk(self._keys[self._at : self._at + size], self._again, self._again)
                 self._begun.append(chunk)
                 self._at += len(chunk)
@@ -320,7 +306,7 @@ class Dispatcher:
             self._tainted = False
 
     def _submit(self, chunk: Chunk) -> None:
-        self._on_call(chunk)
+        self.on_call(chunk)
         if chunk in self._waiting:
             self._waiting.remove(chunk)
         chunk.sent = True
@@ -331,9 +317,9 @@ class Dispatcher:
         error = answer.error
         if error is None and answer.values is not None:
             chunk.take(answer.values)
-            self._pace.observe(len(chunk), answer.seconds)
+            self.pace.observe(len(chunk), answer.seconds)
             if not chunk.again:
-                self._on_values(chunk)
+                self.on_values(chunk)
         elif isinstance(error, WorkerLostError):
             self._lost(chunk, error)
         elif answer.values is not None and len(chunk) > 1:
@@ -354,25 +340,25 @@ class Dispatcher:
         for part in answered:
             part.take(answer.values)
             if not chunk.again:
-                self._on_values(part)
+                self.on_values(part)
         for part in chunk.halves[1 + bool(count) :]:  # never called: it is paid already
             part.sent = False
             self._waiting.insert(0, part)
         self._land(failed, Answer(error=answer.error))
 
     def _halve(self, chunk: Chunk) -> None:
-        self._tally.halved += 1
-        self._pace.failed(len(chunk))
+        self.tally.halved += 1
+        self.pace.failed(len(chunk))
         self._waiting[:0] = chunk.cut(len(chunk) // 2)
 
     def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
         """Pause the chunk when it is to be tried again; else return the error to report."""
         try:
-            if chunk.retries >= self._engine.retries or not self._engine.transient(error):
+            if chunk.retries >= self.engine.retries or not self.engine.transient(error):
                 return error
         except Exception as raised:
             return raised
-        pause = min(LONGEST_BACKOFF, self._engine.backoff * 2**chunk.retries)
+        pause = min(LONGEST_BACKOFF, self.engine.backoff * 2**chunk.retries)
         chunk.retries += 1
         _log.warning(
             "a call failed, and is made again in %.1f s: %s: %s", pause, type(error).__name__, error
@@ -382,7 +368,7 @@ class Dispatcher:
         return None
 
     def _lost(self, chunk: Chunk, error: WorkerLostError) -> None:
-        self._tally.lost += 1
+        self.tally.lost += 1
         self._tainted = True
         chunk.losses += chunk.alone
         if chunk.alone and len(chunk) > 1:
@@ -399,7 +385,7 @@ class Dispatcher:
         """Check that a worker can load the game at all, before a coalition is blamed."""
         self._replace_lost()
         probe = self.session.submit(bits.joined([], len(chunk.keys[0])), alone=True)
-        with self._guard.interruptible():
+        with self.guard.interruptible():
             answers = self.session.wait([probe])
         if isinstance(answers[0][1].error, WorkerLostError):
             raise EngineError(

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -102,68 +102,45 @@ class Part:
     """The distinct coalitions of these, each with its first row"""
 
 
+@dataclass(eq=False, repr=False)
 class Evaluator:
-    """Deduplicates, remembers, journals and counts.
+    """Deduplicates, remembers, journals and counts."""
 
-    Parameters
-    ----------
-    game
-        The game; None replays from the journal alone.
-    n_players
-        The number of players.
-    engine
-        Who computes; by default this process.
-    slot
-        Where values are journalled and found again.
-    on_error
-        "raise" stops at the first utility that fails, "skip" records it and gives NaN.
-    guard
-        Lets Ctrl-C through while a utility runs.
-    n_active
-        The players that matter, when those behind them are declared null: coalitions that differ
-        only in null players are one, and the game is asked for it without them.
-    cache_bytes
-        The memory for utilities already known.
-    replicates
-        Whether to ask the game, where it can tell, for utilities without groups of test rows too.
-    noise
-        The draws of a game whose utility is random; nothing is remembered then.
-    value_range
-        Between which numbers the game says that its utilities lie; others are failures.
-    """
+    game: Game | None
+    """The game; None replays from the journal alone"""
+    n_players: int
+    _: KW_ONLY
+    n_nulls: int = 0
+    """The last players, when they are declared null: coalitions that differ only in null players
+    are one, and the game is asked for it without them"""
+    engine: Engine = field(default_factory=SerialEngine)
+    """Who computes; by default this process"""
+    slot: JournalSlot | None = None
+    """Where values are journalled and found again"""
+    on_error: OnError = "raise"
+    """"raise" stops at the first utility that fails, "skip" records it and gives NaN"""
+    guard: InterruptGuard = field(default_factory=InterruptGuard)
+    """Lets Ctrl-C through while a utility runs"""
+    cache_bytes: int = CACHE_BYTES
+    """The memory for utilities already known"""
+    replicating: bool = False
+    """Whether to ask the game, where it can tell, for utilities without groups of test rows too"""
+    noise: Noise | None = None
+    """The draws of a game whose utility is random; nothing is remembered then"""
+    value_range: tuple[float, float] | None = None
+    """Between which numbers the game says that its utilities lie; others are failures"""
 
-    def __init__(
-        self,
-        game: Game | None,
-        n_players: int,
-        *,
-        engine: Engine | None = None,
-        slot: JournalSlot | None = None,
-        on_error: OnError = "raise",
-        guard: InterruptGuard | None = None,
-        n_active: int | None = None,
-        cache_bytes: int = CACHE_BYTES,
-        replicates: bool = False,
-        noise: Noise | None = None,
-        value_range: tuple[float, float] | None = None,
-    ) -> None:
-        self.game = game
-        self.n_players = n_players
-        self.engine = engine if engine is not None else SerialEngine()
-        self.slot = slot
-        self.on_error = on_error
-        self.guard = guard if guard is not None else InterruptGuard()
-        self.n_active = n_players if n_active is None else n_active
-        self.cache = Cache(self.n_active, cache_bytes)
-        self.noise = noise
-        self.prices = Prices.of(game)
+    def __post_init__(self) -> None:
+        self.n_active = self.n_players - self.n_nulls
+        self.cache = Cache(self.n_active, self.cache_bytes)
+        self.prices = Prices.of(self.game)
         self.money = math.inf
         """The most that evaluations may cost"""
         self.replicates: Replicates | None = None
-        if replicates and noise is None and abilities.has_replicates(game):
-            self.replicates = Replicates(self.n_active, game.n_replicates)
+        if self.replicating and self.noise is None and abilities.has_replicates(self.game):
+            self.replicates = Replicates(self.n_active, self.game.n_replicates)
         self.tally = Tally()
-        self._range = None if value_range is None else checks.with_slack(value_range)
+        self._range = None if self.value_range is None else checks.with_slack(self.value_range)
         self.on_device: DeviceGame | None = None
         """The game's form on a device, for draws that stay there"""
         self._dispatcher: Dispatcher | None = None

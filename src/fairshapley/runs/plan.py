@@ -326,8 +326,8 @@ def evaluating(
             slot=slot,
             on_error=on_error,
             guard=guard,
-            n_active=facts.n_active,
-            replicates=True,
+            n_nulls=facts.n_nulls,
+            replicating=True,
             noise=noise,
             value_range=facts.value_range,
         )
