@@ -294,14 +294,6 @@ def test_many_units_are_fitted_in_single_precision(monkeypatch):
     np.testing.assert_allclose(single.sum(axis=1), 0.0, atol=1e-12)
 
 
-def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy(monkeypatch):
-    sample, weights = random_sample(12, 600, 13)
-    kept = fit_linear(sample, weights)
-    monkeypatch.setattr(Regression, "dense_entries", 1)
-    unpacked = fit_linear(sample, weights)
-    np.testing.assert_allclose(unpacked.slopes, kept.slopes, rtol=1e-10)
-
-
 def test_a_linear_proxy_finds_a_linear_game():
     sample, weights = random_sample(12, 600, 7, noise=0.0)
     sample.gains[:] -= np.prod(2.0 * sample.units.masks(slice(0, 600))[:, :3] - 1.0, axis=1)

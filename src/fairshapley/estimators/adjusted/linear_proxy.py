@@ -92,8 +92,6 @@ class Regression:
     Coefficients have a row for each fold: b_iq, basis by basis, and then the offsets.
     """
 
-    # A masks matrix of this many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
-    dense_entries: ClassVar[int] = 1 << 24
     # From so many entries, and units for each player, products with masks are in single precision.
     single_entries: ClassVar[int] = 1 << 17
     single_units: ClassVar[int] = 16
@@ -117,9 +115,6 @@ class Regression:
         many = count >= self.single_units * self.n_players and entries >= self.single_entries
         self._precision = np.dtype(np.float32 if many else np.float64)
         self._tables = [self._cast(part) for part in (self.slopes, self.offsets, self.weights)]
-        self._dense: list[tuple[slice, NDArray[Any]]] | None = None
-        if entries <= self.dense_entries:
-            self._dense = list(sample.units.rows(sample.chosen, kind=self._precision))
 
     def _cast(self, part: NDArray[Any]) -> NDArray[Any]:
         return part.astype(self._precision, copy=False)
@@ -182,10 +177,8 @@ class Regression:
         return gram, np.minimum(np.nan_to_num(penalties, nan=np.inf), limit)
 
     def _blocks(self) -> Iterable[tuple[slice, NDArray[Any]]]:
-        """The masks as numbers, with the rows that they are."""
-        if self._dense is not None:
-            return self._dense
-        return self.sample.units.rows(self.sample.chosen)
+        """Return the masks as numbers, with the rows that they are."""
+        return self.sample.units.rows(self.sample.chosen, kind=self._precision)
 
     def adjoint(self, residual: FloatArray) -> FloatArray:
         """The right-hand sides Fᵀ W r."""

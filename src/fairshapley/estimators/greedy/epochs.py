@@ -33,36 +33,6 @@ from fairshapley.estimators.moments import Moments, WeightedEpochs
 MIN_PASSES = 4
 
 
-class WeightedMean(Moments):
-    """The mean of weighted marginals, unbiased when weights are ratios of the probabilities.
-
-    Its mean square is added up as contributions come, because selection needs it after each.
-
-    Examples
-    --------
-    >>> mean = WeightedMean(2)
-    >>> mean.add_at(np.array([0, 0, 1]), np.array([2.0, 6.0, 5.0]))
-    >>> mean.means, mean.counts, mean.mean_square
-    (array([4., 5.]), array([2, 1]), 21.666666666666668)
-    """
-
-    def __init__(self, n_players: int) -> None:
-        super().__init__(n_players)
-        self._power, self._told = 0.0, 0
-
-    def add_at(self, at: IntArray, values: FloatArray, *, once: bool = False) -> None:
-        """Fold in contributions of the players `at`, as `Moments.add_at` does."""
-        kept = values[~np.isnan(values)]
-        self._power += float(np.square(kept).sum())
-        self._told += len(kept)
-        super().add_at(at, values, once=once)
-
-    @property
-    def mean_square(self) -> float:
-        """τ² of all contributions; 0 without any."""
-        return self._power / max(self._told, 1)
-
-
 class Epochs:
     """The means of closed epochs, and the running one.
 

@@ -12,7 +12,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.greedy.epochs import Epochs, WeightedMean
+from fairshapley.estimators.greedy.epochs import Epochs
 from fairshapley.estimators.greedy.plan import (
     SizeStatistics,
     given_proposal,
@@ -207,7 +207,7 @@ class GreedyActive(Estimator[ActiveState, Walks | SelectedMarginals]):
             base,
             problem.xi if self.xi is None else self.xi,
             SizeStatistics(n_players, per_player=self.proposal == "per-player"),
-            WeightedMean(n_players),
+            Moments(n_players),
             given_proposal(self.proposal, n_players) if self._given else base,
             np.zeros(n_players, dtype=np.int64),
         )
