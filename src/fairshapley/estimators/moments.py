@@ -189,7 +189,7 @@ class Moments(Means):
         return Estimate(values, variances, counts, extremes=extremes, skewness=skewness)
 
     def skewness(self) -> FloatArray:
-        """The skewness of each player's contributions; 0 where they are all equal.
+        """Return the skewness of each player's contributions; 0 where they are all equal.
 
         Where cubes overflow it is the largest deviation over the standard deviation, which no
         skewness exceeds.

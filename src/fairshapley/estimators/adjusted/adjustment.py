@@ -49,7 +49,7 @@ MAX_SIZES, RING_ENTRIES = 64, 4096
 
 
 def fitted_units(count: int, n_players: int) -> int:
-    """How many of `count` units the proxies are fitted to: the last step of a fixed ladder.
+    """Return how many of `count` units the proxies are fitted to: the last step of a fixed ladder.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Fitted:
     whole blocks, because the last bits of a product depend on how many rows there are"""
 
     def columns(self, count: int, n_folds: int) -> IntArray:
-        """Which proxy judges each of `count` units: its fold's, or for others the last."""
+        """Return which proxy judges each of `count` units: its fold's, or for others the last."""
         columns = np.full(count, n_folds)
         columns[self.start : self.stop] = self.folds
         return columns
@@ -155,7 +155,7 @@ class Adjustment:
         return fit_stacked(part, weights, self.interior, self.border, known)
 
     def _fit(self, start: int, stop: int, kinds: Kinds) -> Fitted:
-        """Proxies of what is left of the gains, from the units from `start` on.
+        """Fit proxies of what is left of the gains to the units `start` … `stop` − 1.
 
         Any proxy leaves the values unbiased. So where the arithmetic of one fails, the next simpler
         one takes its place, down to one that is 0 everywhere.
@@ -193,7 +193,7 @@ class Adjustment:
         stage.residuals = self.residuals[:whole].copy()
 
     def difficulty(self) -> float:
-        """The variance of a unit under the best plan for these residuals, all players together."""
+        """Return the variance of a unit under the best plan, summed over the players."""
         squares = np.square(self.residuals)
         return self.weights.difficulty(self.sample.sizes, squares, self.interior)
 
@@ -215,7 +215,7 @@ class Adjustment:
             yield block + constant
 
     def _factors(self) -> tuple[FloatArray, FloatArray]:
-        """x_t(r) of a player inside, and −x_t(r) of one outside."""
+        """Return x_t(r) of a player inside, and −x_t(r) of a player outside."""
         at = self.sample.sizes - 1
         scaled = self.residuals / self.sample.probabilities
         return self.weights.inside[at] * scaled, self.weights.outside[at] * scaled
@@ -234,7 +234,7 @@ class Adjustment:
         return replace(plain, variances=variances, counts=plain.counts - halves.count)
 
     def _unseen(self) -> float:
-        """The variance of a value by sizes of which no unit was drawn yet, nor any near them.
+        """Return the variance of a value by sizes at and near which no unit was drawn yet.
 
         No residual shows how well the proxies do there. They are taken to explain nothing, and what
         they say all the same, which may be far beyond all gains, to be wrong.
@@ -245,13 +245,13 @@ class Adjustment:
             return 0.0
         places = np.flatnonzero(unseen)
         some = places[:: -(-len(places) // MAX_SIZES)]
-        squares = np.interp(places, some, self._said(some + 1))
+        squares = np.interp(places, some, self._predicted_squares(some + 1))
         squares += np.square(sample.gains).mean()
         drawn = np.bincount(sample.plan, minlength=len(sample.plans)) @ sample.plans[:, unseen]
         return float((weights.power[unseen] * squares / drawn).sum()) / weights.n_players
 
-    def _said(self, sizes: IntArray) -> FloatArray:
-        """The mean square of what the proxies that saw all units say of coalitions of each size.
+    def _predicted_squares(self, sizes: IntArray) -> FloatArray:
+        """Return the mean square of what proxies that saw all units say of coalitions of each size.
 
         The coalitions are neighbours in a ring, from each of its places on or from some.
         """
@@ -266,7 +266,7 @@ class Adjustment:
         return np.square(said).reshape(len(sizes), -1).mean(axis=1)
 
     def _dependence(self) -> float:
-        """What Σ_t (y_t − ȳ)² misses, all players together.
+        """Return what Σ_t (y_t − ȳ)² misses, all players together.
 
         y_t has a part u_tu for each unit u that trained its proxy, and y_u has u_ut. Of the
         variance V + Σ_{t<u} (u_tu + u_ut)², the squared deviations see V + U, U = Σ_{t≠u} u_tu²,
@@ -335,7 +335,7 @@ class SplitPairs:
         self._sums = self._sums + (one + other).sum(axis=0)
 
     def factors(self, moments: Moments) -> FloatArray:
-        """The variance of each player's mean over what it would be without any pairs."""
+        """Return the variance of each player's mean over what it would be without any pairs."""
         ones = np.ones_like(moments.means)
         if self._origin is None:
             return ones

@@ -39,7 +39,7 @@ class Enumeration:
         self.sums, self.members = np.zeros(self.n_players), np.zeros(self.n_players)
 
     def next_masks(self) -> BoolArray:
-        """The coalitions of the next part, one for each unit."""
+        """Return the coalitions of the next part, one for each unit."""
         part = max(min(self.n_players, PART_ENTRIES // self.n_players), MIN_PART)
         if self.least is not None:
             part = min(part, max(self.least, self.done // 4))
@@ -61,7 +61,7 @@ class Enumeration:
         return self.done == self.border.units
 
     def values(self, weights: SizeWeights) -> FloatArray:
-        """What the size (and its complement) adds to every value.
+        """Return what the size (and its complement) adds to every value.
 
         The mean over all coalitions of the size; where some were skipped, over the others. A pair
         counts for two sizes, unless both are n/2.

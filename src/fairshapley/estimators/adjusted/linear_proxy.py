@@ -50,7 +50,7 @@ class LinearProxies:
     """Shape (J, folds)"""
 
     def predict(self, masks: MaskArray, sizes: IntArray, folds: IntArray) -> FloatArray:
-        """The proxy's utility of each coalition, by the fold given with it."""
+        """Return the proxy's utility of each coalition, by the fold given with it."""
         at, used = sizes - 1, np.flatnonzero(np.bincount(folds))
         result: FloatArray = (self.offsets.T @ self.bases.offsets)[folds, at]
         slopes = self.bases.slopes.T.take(at, axis=0)
@@ -61,7 +61,7 @@ class LinearProxies:
         return result
 
     def interior_values(self, weights: SizeWeights, interior: BoolArray) -> FloatArray:
-        """E[x_i(g)] over the sizes that are not enumerated, shape (folds, n)."""
+        """Return E[x_i(g)] over the sizes that are not enumerated, shape (folds, n)."""
         n_players = weights.n_players
         scale = self.bases.slopes @ np.where(interior, weights.linear, 0.0)
         shift = self.bases.offsets @ np.where(interior, weights.constant, 0.0)
@@ -70,12 +70,12 @@ class LinearProxies:
 
 
 def fit_linear(sample: Sample, weights: SizeWeights) -> LinearProxies:
-    """Ridge regressions on all folds but one, for each fold."""
+    """Fit ridge regressions on all folds but one, for each fold."""
     return Regression(sample, weights).solve()
 
 
 def no_proxies(sample: Sample, weights: SizeWeights) -> LinearProxies:
-    """Proxies that are 0 everywhere."""
+    """Return proxies that are 0 everywhere."""
     bases, n_folds = SizeBases.of(weights, sample.usage(weights)), sample.n_folds + 1
     slopes = np.zeros((len(bases.slopes), weights.n_players, n_folds))
     return LinearProxies(bases, slopes, np.zeros((len(bases.offsets), n_folds)))
@@ -120,7 +120,7 @@ class Regression:
         return part.astype(self._precision, copy=False)
 
     def solve(self) -> LinearProxies:
-        """Conjugate gradients with the expected Gram matrix as preconditioner."""
+        """Solve by conjugate gradients with the expected Gram matrix as preconditioner."""
         residual, offsets = self.without_sizes()
         gradient = self.adjoint(residual)
         gram, penalties = self.penalties(residual, gradient)
@@ -139,7 +139,7 @@ class Regression:
         )
 
     def without_sizes(self) -> tuple[FloatArray, FloatArray]:
-        """The gains less a first fit of the size functions, by fold; both divided by `scale`."""
+        """Return the gains less a first fit of the size functions, and that fit, over `scale`."""
         table, gains = self.offsets, self.sample.gains / self.scale
         count = len(table)
         products = self.weights @ _outer(table, table).T
@@ -152,7 +152,7 @@ class Regression:
     def penalties(
         self, residual: FloatArray, gradient: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """The expected Gram matrix and the ridge penalty of each basis, by fold.
+        """Return the expected Gram matrix and the ridge penalty of each basis, by fold.
 
         u_iq = gradient/gram estimates b_iq without looking at the sampled Gram matrix, with a
         variance that Σ w²·r²·h²·spread/gram² estimates. What its mean square has in excess is the
@@ -181,7 +181,7 @@ class Regression:
         return self.sample.units.rows(self.sample.chosen, kind=self._precision)
 
     def adjoint(self, residual: FloatArray) -> FloatArray:
-        """The right-hand sides Fᵀ W r."""
+        """Return the right-hand sides Fᵀ W r."""
         weighted = self.weights * residual
         slopes, cast = self._tables[0], self._cast(weighted)
         total = np.zeros((self.n_folds * len(slopes), self.n_players))
@@ -190,7 +190,7 @@ class Regression:
         return self._stack(total, weighted @ self.offsets.T)
 
     def _normal(self, solution: FloatArray) -> FloatArray:
-        """Fᵀ W F applied to the coefficients of all folds."""
+        """Return Fᵀ W F applied to the coefficients of all folds."""
         split = len(self.slopes) * self.n_players
         cast = self._cast(solution)
         rows = 2.0 * cast[:, :split].reshape(-1, self.n_players)
@@ -207,7 +207,7 @@ class Regression:
         return self._stack(total, sizes)
 
     def _stack(self, total: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Σ_t z_ti·… from Σ_t [i ∈ S_t]·…: its mean over the players is taken off."""
+        """Return Σ_t z_ti·… from Σ_t [i ∈ S_t]·…, without its mean over the players."""
         centred = 2.0 * (total - total.mean(axis=1, keepdims=True))
         return np.hstack([centred.reshape(self.n_folds, -1), sizes])
 
@@ -235,12 +235,12 @@ class Regression:
 
 
 def _dots(one: FloatArray, other: FloatArray) -> FloatArray:
-    """The product of two rows, for each row."""
+    """Return the product of two rows, for each row."""
     products: FloatArray = (one * other).sum(axis=1, keepdims=True)
     return products
 
 
 def _outer(values: NDArray[Any], slopes: NDArray[Any]) -> NDArray[Any]:
-    """Rows value_f·h_q for every fold and basis."""
+    """Return rows value_f·h_q for every fold and basis."""
     product: NDArray[Any] = values[:, None] * slopes
     return product.reshape(len(values) * len(slopes), values.shape[1])

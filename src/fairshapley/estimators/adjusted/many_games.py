@@ -130,7 +130,7 @@ class ManyGames:
         """Draws after the process was settled"""
 
     def __len__(self) -> int:
-        """Units told."""
+        """Return the number of units told."""
         return len(self._masks) + self._later
 
     @property
@@ -138,7 +138,7 @@ class ManyGames:
         return len(self._masks) >= MAX_TRAINED
 
     def ask(self, units: int, most: float = np.inf) -> BoolArray:
-        """Coalitions to be told together with their complements: up to so many units in all.
+        """Return coalitions to be told with their complements, so that `units` are told in all.
 
         `most` is what the run may have at its end: too few are not spent on single players.
         """
@@ -170,12 +170,12 @@ class ManyGames:
         return masks ^ ~masks[:, :1]  # of a pair, the coalition with player 0
 
     def _probabilities(self, interior: BoolArray) -> FloatArray:
-        """Of the sizes 1 … n − 1, of which some are sampled."""
+        """Return the probabilities of the sizes 1 … n − 1, of which some are sampled."""
         plan = np.where(interior, self._weights.base, 0.0)
         return plan / max(float(plan.sum()), 1e-300)
 
     def _place(self, masks: BoolArray, new: list[BoolArray]) -> IntArray:
-        """The places of units; those not met before are new."""
+        """Return the places of units; add units that were not met before to `new`."""
         masks = masks ^ ~masks[:, :1]
         before = len(self._places)
         keys = bits.keys(masks)
@@ -205,9 +205,10 @@ class ManyGames:
         self._later += len(gains)
 
     def _additive(self, gains: FloatArray) -> FloatArray:
-        """The additive game with the gains of single players, which come first; (players, games).
+        """Return the additive game with the gains of single players, which come first.
 
-        Taken off beforehand: an additive game then has no residuals at all, not only small ones.
+        Its shape is (players, games). It is taken off beforehand: an additive game then has no
+        residuals at all, not only small ones.
         """
         alone = np.empty((self.n_players, gains.shape[1]))
         alone[0] = gains[0]
@@ -221,13 +222,13 @@ class ManyGames:
         return 0.0 if self._worth is None else np.abs(self._worth).max(axis=0)
 
     def _part(self, masks: BoolArray) -> FloatArray:
-        """What the additive game adds to the gains."""
+        """Return what the additive game adds to the gains."""
         if self._worth is None:
             return np.zeros((len(masks), len(self._spans)))
         return (masks - 0.5) @ self._worth
 
     def keep(self, games: BoolArray) -> None:
-        """Go on with some of the games."""
+        """Keep some of the games."""
         self._spans, self._gains = self._spans[games], self._gains[:, games]
         self._worth = None if self._worth is None else self._worth[:, games]
         if self._fit is not None:
@@ -240,7 +241,7 @@ class ManyGames:
 
     @one_thread()
     def estimate(self) -> ManyEstimates:
-        """The values, and variances that are NaN below two draws."""
+        """Return the values, and variances that are NaN below two draws."""
         fit = self._settled()
         count = fit.count + self._later
         means = fit.sums / max(count, 1)
@@ -259,7 +260,7 @@ class ManyGames:
         return ManyEstimates(values.T, variances.T, count)
 
     def _factors(self, masks: BoolArray) -> FloatArray:
-        """x_t/p_t of each coalition and player; 0 at sizes that are not sampled."""
+        """Return x_t/p_t of each coalition and player; 0 at sizes that are not sampled."""
         sizes = masks.sum(axis=1)
         chances = np.where(self._interior, self._probabilities(self._interior), np.inf)[
             sizes - 1, None
@@ -284,7 +285,7 @@ class ManyGames:
         return self._fit
 
     def _search(self, gains: FloatArray) -> FloatArray:
-        """The parameters, from some of the units and of the games."""
+        """Return the parameters, from some of the units and of the games."""
         n_players, drawn = self.n_players, np.zeros(len(self._masks), dtype=bool)
         drawn[self._draws] = True
         border = np.flatnonzero(~drawn)[: SEARCH_UNITS // 3]
@@ -300,7 +301,7 @@ class ManyGames:
         return at
 
     def _judged(self, process: Process) -> _Fit:
-        """Residuals of units left out in turn, and the contributions that follow."""
+        """Return a fit, from the residuals of units left out in turn."""
         seen, inverse = process.seen, process.inverse
         sizes, masks, n_units = seen.sizes, self._masks, len(self._masks)
         times: FloatArray = np.bincount(self._draws, minlength=n_units).astype(np.float64)

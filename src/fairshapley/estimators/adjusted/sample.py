@@ -36,7 +36,7 @@ class Sample:
         return self.groups % self.n_folds
 
     def whole(self, count: int) -> int:
-        """`count`, or one more where that would part the halves of a pair."""
+        """Return `count`, or one more where that would part the halves of a pair."""
         groups = self.groups
         return count + (0 < count < len(groups) and bool(groups[count] == groups[count - 1]))
 
@@ -46,7 +46,7 @@ class Sample:
         return self.plans[self.plan, self.sizes - 1]
 
     def usage(self, weights: SizeWeights) -> FloatArray:
-        """The expected sum of power/p² over the units of each size, shape (n − 1,).
+        """Return the expected sum of power/p² over the units of each size, shape (n − 1,).
 
         The expectation, not the sum itself: that would tell a proxy the size of the units that it
         is used on, and bias values (by 0.17 standard errors with 18 units of a game of 6 players).
@@ -56,12 +56,12 @@ class Sample:
         return drawn @ (weights.power / possible)
 
     def importance(self, weights: SizeWeights) -> FloatArray:
-        """Σ_i x_i² of a residual over its square, power/p², with an expected mean of 1."""
+        """Return Σ_i x_i² of a residual over its square, power/p², with an expected mean of 1."""
         importance: FloatArray = weights.power[self.sizes - 1] / self.probabilities**2
         return importance * (len(self.sizes) / float(self.usage(weights).sum()))
 
     def part(self, rows: slice, gains: FloatArray) -> Sample:
-        """Some of the units, with other gains and folds counted anew."""
+        """Return some of the units, with other gains and folds counted anew."""
         groups = self.groups[rows]
         own = {name: getattr(self, name)[rows] for name in ("chosen", "sizes", "plan")}
         return replace(self, **own, gains=gains, groups=groups - groups[:1])

@@ -21,7 +21,7 @@ class SizeBases:
 
     @classmethod
     def of(cls, weights: SizeWeights, usage: FloatArray) -> SizeBases:
-        """Bases that are orthonormal under the weight that each size is expected to have."""
+        """Return bases that are orthonormal under the weight that each size is expected to have."""
         n, s = weights.n_players, weights.sizes
         u, near = s / n, 1.0 / (s + 2.0)
         if weights.paired:
@@ -36,20 +36,20 @@ class SizeBases:
 def paired_functions(
     sizes: FloatArray, n_players: int
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """What slopes and offsets of pairs are made of: even functions of the size, and odd ones."""
+    """Return even functions of the size for slopes of pairs, and odd functions for offsets."""
     share, near, far = sizes / n_players, 1.0 / (sizes + 2.0), 1.0 / (n_players - sizes + 2.0)
     slopes = [np.ones_like(sizes), near + far, share * (1.0 - share)]
     return slopes, [share - 0.5, near - far, (share - 0.5) ** 3]
 
 
 def spread(n_players: int) -> FloatArray:
-    """Σ_i E[z_i²]/(n − 1) at each size: 4s(n − s)/(n(n − 1))."""
+    """Return Σ_i E[z_i²]/(n − 1) at each size: 4s(n − s)/(n(n − 1))."""
     s = np.arange(1.0, n_players)
     return 4.0 * s * (n_players - s) / (n_players * (n_players - 1.0))
 
 
 def orthonormal(functions: list[FloatArray], usage: FloatArray) -> FloatArray:
-    """Gram–Schmidt under the weights `usage`; functions that depend on earlier ones are dropped."""
+    """Return the functions by Gram–Schmidt under `usage`, without those that depend on others."""
     usage = usage / usage.sum()
     kept: list[FloatArray] = []
     for function in functions:

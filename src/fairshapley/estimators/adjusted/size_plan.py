@@ -67,7 +67,7 @@ class SizeWeights:
     def of(
         cls, semivalue: Semivalue, n_players: int, prices: FloatArray | None = None
     ) -> SizeWeights:
-        """The weights of a semivalue; `prices` are those of the sizes 0 … n, where they differ."""
+        """Return the weights of a semivalue; `prices` of the sizes 0 … n where they differ."""
         alpha = semivalue.weights(n_players)
         sizes = np.arange(1.0, n_players)
         paired = bool(np.allclose(alpha, alpha[::-1], rtol=SYMMETRIC, atol=0.0))
@@ -99,7 +99,7 @@ class SizeWeights:
         return self._planned(np.sqrt(self.power))
 
     def _planned(self, roots: FloatArray) -> FloatArray:
-        """Probabilities in proportion; where sizes have prices, over the root of the price.
+        """Return probabilities in proportion; where sizes have prices, over the root of the price.
 
         For a given total cost that is the best: Neyman's allocation with costs.
         """
@@ -125,7 +125,7 @@ class SizeWeights:
         return (sizes * self.inside - (n - sizes) * self.outside) / n
 
     def neyman(self, sizes: IntArray, squares: FloatArray) -> FloatArray:
-        """The plan p_s ∝ τ_s·√power_s, τ_s² the second moment of residuals at size s.
+        """Return the plan p_s ∝ τ_s·√power_s, τ_s² the second moment of residuals at size s.
 
         Parameters
         ----------
@@ -145,12 +145,12 @@ class SizeWeights:
         return (1.0 - BASE_SHARE) * best + BASE_SHARE * self.base
 
     def importance(self, plan: FloatArray) -> FloatArray:
-        """By size, what a squared residual counts in a regression under a plan: 1 on average."""
+        """Return what a squared residual of each size counts in a regression: 1 on average."""
         possible = np.where(plan > 0, plan, np.inf)
         return self.power / possible**2 / float((self.power / possible).sum())
 
     def near(self, sizes: IntArray) -> BoolArray:
-        """Of the sizes 1 … n − 1, those near one of the sizes of units drawn so far."""
+        """Return which of the sizes 1 … n − 1 are near the size of a unit drawn so far."""
         seen = np.zeros(self.n_players - 1, dtype=np.bool_)
         seen[sizes - 1] = True
         if self.paired:
@@ -163,7 +163,7 @@ class SizeWeights:
         return near
 
     def difficulty(self, sizes: IntArray, squares: FloatArray, interior: BoolArray) -> float:
-        """(Σ_s τ_s·√power_s)²: the variance of a unit under the best plan, all players together.
+        """Return (Σ_s τ_s·√power_s)², the variance of a unit under the best plan over all players.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Border:
 
 
 def borders(weights: SizeWeights) -> list[Border]:
-    """All sizes by the time at which they are due, which the base plan alone decides.
+    """Return all sizes by the time at which they are due, which the base plan alone decides.
 
     A rule that looked at the values would enumerate sizes that looked noisy and leave those that
     looked quiet by chance: biased.
@@ -246,5 +246,5 @@ def borders(weights: SizeWeights) -> list[Border]:
 
 
 def _small(sizes: Iterable[int], n_players: int) -> Iterator[int]:
-    """The sizes from the border inwards, up to the first that no run will ever enumerate."""
+    """Return the sizes from the border inwards, up to the first that no run will ever enumerate."""
     return takewhile(lambda size: math.comb(n_players, size) < MAX_ENUMERATED, sizes)

@@ -107,7 +107,7 @@ class Stream(Schedule[Any]):
         self._follow(weights.base)
 
     def _follow(self, plan: FloatArray) -> None:
-        """From now on draw sizes by this plan."""
+        """Let sizes be drawn by this plan from now on."""
         self.plan = plan
         possible = np.where(plan > 0, plan, np.inf)
         # What a residual counts for players inside and outside, by size.

@@ -81,7 +81,7 @@ class Units:
         self._count = stop
 
     def masks(self, rows: IntArray | slice) -> BoolArray:
-        """The coalitions of some units."""
+        """Return the coalitions of some units."""
         packed = self["packed"]
         some = packed[rows] if isinstance(rows, slice) else packed.take(rows, axis=0)
         return bits.unpack(some, self.n_players)
@@ -102,7 +102,7 @@ class Units:
         return self["plans"].astype(np.int64)
 
     def split(self) -> Units:
-        """Each pair as two units, a coalition and after it its complement.
+        """Return each pair as two units, a coalition and after it its complement.
 
         Examples
         --------
@@ -124,7 +124,7 @@ class Units:
     def rows(
         self, chosen: IntArray, start: int = 0, kind: DTypeLike = np.float32
     ) -> Iterator[tuple[slice, MaskArray]]:
-        """The masks of the chosen units as numbers, in blocks, with their places in `chosen`.
+        """Yield the masks of the chosen units as numbers, in blocks, with their places in `chosen`.
 
         From the place `start` on.
         """
