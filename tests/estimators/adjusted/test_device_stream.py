@@ -59,7 +59,7 @@ def stream(semivalue="shapley", paired=False, n_players=20):
 
 @pytest.mark.parametrize(("semivalue", "paired"), [("shapley", True), ("beta(4,1)", False)])
 def test_sums_are_those_of_the_contributions(semivalue, paired):
-    """Moments, extremes and power of a second round, against contributions one by one."""
+    """Moments and extremes of a second round, against contributions one by one."""
     schedule = stream(semivalue, paired)
     rng, weights = np.random.default_rng(0), schedule.weights
     for number in range(2):
@@ -86,7 +86,6 @@ def test_sums_are_those_of_the_contributions(semivalue, paired):
     epoch = schedule._epoch
     np.testing.assert_allclose(epoch.means, (rows + common).mean(axis=0), 1e-5, 1e-7)
     np.testing.assert_allclose(epoch.squares, len(rows) * rows.var(axis=0), rtol=1e-4)
-    np.testing.assert_allclose(schedule._epoch_power, np.square(rows).sum(), rtol=1e-6)
     np.testing.assert_allclose(epoch.lowest, (rows + common).min(axis=0), rtol=1e-4)
     np.testing.assert_allclose(epoch.highest, (rows + common).max(axis=0), rtol=1e-4)
 
@@ -109,7 +108,7 @@ def test_the_proxy_learns_and_blocks_change_little(monkeypatch):
     name = "fairshapley.estimators.adjusted.streaming.DEVICE_ENTRIES"
     monkeypatch.setattr(name, 100 * 37)
     blocks = fs.estimate(game, OnTorch(), budget=8000, seed=0)
-    np.testing.assert_allclose(blocks.values, learnt.values, rtol=1e-4)
+    np.testing.assert_allclose(blocks.values, learnt.values, rtol=1e-4, atol=1e-6)
 
 
 def test_skipped_evaluations_are_left_out():

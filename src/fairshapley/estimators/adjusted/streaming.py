@@ -69,9 +69,9 @@ MAX_GAIN = 2.0
 class Stream(Schedule[Any]):
     """The moments of all units told so far, and the proxy that they taught; nothing else is kept.
 
-    An epoch's weight is one over the mean Σ_i x_i² of the epoch before it: known before it begins,
-    and the same for all players. So many players tell that mean apart from any single value, that
-    no value is biased by it.
+    An epoch's weight is one over the variance of the contributions in the epoch before it, summed
+    over the players: known before it begins, and the same for all players. They are so many that
+    this sum has next to nothing to do with any single value, and biases none.
 
     Parameters
     ----------
@@ -96,13 +96,12 @@ class Stream(Schedule[Any]):
         """Σ w²·Σ y² over the epochs in it, all players together"""
         self._largest: FloatArray = np.zeros(n_players)
         """The largest w·|y − ȳ| of each player"""
-        self._epoch, self._epoch_power = Moments(n_players), 0.0
-        """The contributions of the epoch, and their Σ_t Σ_i x_i²"""
+        self._epoch = Moments(n_players)
         self._end = MIN_EPOCH
-        self._power = 0.0
-        """The Σ_i x_i² that the current weight is one over; 0 while there is none"""
+        self._variance = 0.0
+        """The variance that the current weight is one over; 0 while there is none"""
         self._unit = 1.0
-        """A number near the first of them: the squares of weights must not overflow"""
+        """The first of these variances: the squares of weights must not overflow"""
         self.next_planned = self.next_plan
         self._follow(weights.base)
 
@@ -185,9 +184,7 @@ class Stream(Schedule[Any]):
         common = self.constant + self.learner.values
         lowest, highest = extremes + common
         means = sums / count + common
-        part = Moments.of(count, means, within, lowest=lowest, highest=highest)
-        self._epoch.merge(part)
-        self._epoch_power += float((sizes * self.inside**2 + rest * self.outside**2) @ second)
+        self._epoch.merge(Moments.of(count, means, within, lowest=lowest, highest=highest))
 
     def estimate(self) -> Estimate:
         """Return the weighted mean of the contributions, the running epoch included."""
@@ -210,7 +207,7 @@ class Stream(Schedule[Any]):
         epoch, count = self._epoch, int(self._epoch.counts[0])
         if count < 2:  # nothing is known of its variance
             return self._through, self._second, self._largest
-        weight = self._unit / self._power if self._power else 1.0
+        weight = self._unit / self._variance if self._variance else 1.0
         second = self._second + weight**2 * epoch.mean_square * count * len(epoch.means)
         largest = np.maximum(self._largest, weight * epoch.largest_deviations)
         return self._through.plus(epoch, weight * count), second, largest
@@ -218,16 +215,15 @@ class Stream(Schedule[Any]):
     def _close(self) -> None:
         """End the epoch: use its weight, fix the next one's, and let the proxy learn."""
         self._end = self.told + max(MIN_EPOCH, self.told // EPOCH_SHARE)
-        count = int(self._epoch.counts[0])
-        if count == 0 or (self._epoch_power == 0 and not self._power):
-            return  # nothing was left of any unit so far, so that there is no weight: it goes on
-        power = self._epoch_power / count
-        if not self._power:
-            self._power, self._unit = power, power_of_two(power)
+        variance = float(self._epoch.squares.sum()) / max(int(self._epoch.counts[0]), 1)
+        if not self._variance:
+            if not variance:
+                return  # no contribution differs so far, so that there is no weight: it goes on
+            self._variance = self._unit = variance
         self._through, self._second, self._largest = self._with_epoch()
         # A quiet epoch may have missed a rare spike.
-        self._power = max(power, self._power / MAX_GAIN)
-        self._epoch, self._epoch_power = Moments(self.problem.n_players), 0.0
+        self._variance = max(variance, self._variance / MAX_GAIN)
+        self._epoch = Moments(self.problem.n_players)
         self.learner.step()
 
 
