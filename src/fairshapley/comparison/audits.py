@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,7 +84,9 @@ HEADINGS = {
     "spearman": "rank correlation (Spearman)",
     "kendall": "rank correlation (Kendall)",
 }
+# What is computed for each run: the mean, and "_error" for its standard error.
 MEASURES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
+    "mse": lambda values, truth: float(np.square(values - truth).mean()),
     "mape": mape,
     "n_inv": inversions,
     "eps_inv": inversion_error,
@@ -193,9 +196,9 @@ class Audit:
     def row(self) -> dict[str, float]:
         """Return the numbers of the method for a comparison."""
         nulls, equal, dominated = self.premises.counts
-        return {
+        scores = self.true_fidelity
+        found = {
             "evaluations": self.evaluations,
-            "mse": float(self.mse.mean()),
             "worst_error": float(np.sqrt(self.mse.max())),
             "max_bias_in_errors": float(np.abs(self.bias_in_errors).max()),
             "true_min_fidelity": self.min_true_fidelity,
@@ -211,30 +214,22 @@ class Audit:
             "certificates": int(self.issued.sum()),
             "certificate_failures": int((self.issued & ~self.within).sum()),
             "seconds": self.seconds,
-            **self._measures(),
+            "nl_nsw": nl_nsw(scores) if np.isfinite(scores).all() else math.nan,
         }
-
-    def _measures(self) -> dict[str, float]:
-        """Return the measures of the field: means over the runs, and their standard errors."""
-        found = {"mse_error": float(sem(np.square(self.values - self.truth).mean(axis=1)))}
         for name, measure in MEASURES.items():
             try:
-                runs = np.array([measure(values, self.truth) for values in self.values])
+                runs = [measure(values, self.truth) for values in self.values]
             except InputError:  # the percentage error of a value of 0
-                runs = np.full(self.repeats, math.nan)
-            found[name] = float(runs.mean())
-            if f"{name}_error" in HEADINGS:
-                found[f"{name}_error"] = float(sem(runs))
-        scores = self.true_fidelity
-        found["nl_nsw"] = nl_nsw(scores) if np.isfinite(scores).all() else math.nan
+                runs = [math.nan] * self.repeats
+            found |= {name: float(np.mean(runs)), f"{name}_error": float(sem(runs))}
         return found
 
     def cells(self, names: Iterable[str]) -> list[str]:
         """Return some numbers of `row` as texts."""
-        row = self.row()
+        row = {name: f"{number:.4g}" for name, number in self.row().items()}
         if math.isnan(self.fair_share):
-            return ["no case to check" if n == "fair_share" else f"{row[n]:.4g}" for n in names]
-        return [f"{row[name]:.4g}" for name in names]
+            row["fair_share"] = "no case to check"
+        return [row[name] for name in names]
 
     def __str__(self) -> str:
         numbers = zip(HEADINGS.values(), self.cells(HEADINGS), strict=True)
@@ -307,14 +302,14 @@ class Comparison:
             checks.choice("columns", name, tuple(rows[0])[len(Case._fields) :])
         heads = ["method", *(LATEX.get(name, name.replace("_", " ")) for name in columns)]
         lines = [rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule", _latex_line(heads)]
-        before = None
-        for label, row in zip(self.labels, rows, strict=True):
-            if _where(row) != before:
-                lines.append(r"\midrule")
-            before = _where(row)
-            same = [case for case in rows if _where(case) == before]
-            cells = [_latex_cell(row, name, [found[name] for found in same]) for name in columns]
-            lines.append(_latex_line([re.sub(r"([&%$#_{}])", r"\\\1", label), *cells]))
+        for _, group in groupby(zip(self.labels, rows, strict=True), lambda case: _where(case[1])):
+            cases = list(group)
+            lines.append(r"\midrule")
+            for label, row in cases:
+                shown = [
+                    _latex_cell(row, name, [case[name] for _, case in cases]) for name in columns
+                ]
+                lines.append(_latex_line([re.sub(r"([&%$#_{}])", r"\\\1", label), *shown]))
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
     def shown(self) -> tuple[list[str], list[list[str]], list[str]]:
@@ -458,9 +453,7 @@ def _latex_line(cells: Iterable[str]) -> str:
 def _latex_cell(row: Mapping[str, Any], name: str, same: Sequence[float]) -> str:
     """Return a number with its standard error, bold where it is the best of the same case."""
     value, error = row[name], row.get(f"{name}_error", math.nan)
-    best = (max if name in HIGHER_IS_BETTER else min)(
-        (number for number in same if not math.isnan(number)), default=math.nan
-    )
+    best = np.fmax.reduce(same) if name in HIGHER_IS_BETTER else np.fmin.reduce(same)
     text = rf"\textbf{{{value:.3g}}}" if value == best else f"{value:.3g}"
     return text if math.isnan(error) else f"{text} ({error:.2g})"
 
