@@ -22,8 +22,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from fairshapley.errors import InputError
-from fairshapley.games import Additive, Airport, FunctionGame, TableGame, fingerprint
-from fairshapley.testing import LinearCombination
+from fairshapley.games import Additive, FunctionGame, TableGame, fingerprint
+from fairshapley.testing import Relabelled
 from tests.games.fingerprint_samples import Tensor, define, distinct, same
 
 
@@ -88,7 +88,7 @@ FAMILIES = {
     "fitted forest": lambda k: fitted(RandomForestClassifier(2, random_state=0), k),
     "function game": lambda k: FunctionGame(lambda c: k * len(c), 2),
     "function game with a key": lambda k: FunctionGame(len, 2, key=str(k)),
-    "combination": lambda k: LinearCombination([Airport([2.0, 1.0]), Additive([k, 1])]),
+    "relabelled": lambda k: Relabelled(Additive([k, 1.0]), [1, 0]),
 }
 
 
@@ -218,7 +218,7 @@ from random import random
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from fairshapley.games import *
-from fairshapley.testing import LinearCombination, PlantedGame
+from fairshapley.testing import PlantedGame, Relabelled
 
 WORDS = {"alpha", "beta", "gamma", "delta"}
 TABLE = {word: len(word) for word in WORDS}
@@ -246,7 +246,7 @@ games = [
     FunctionGame(functools.partial(lambda c, f: f(c), f=helper), 3),
     Mine(frozenset(WORDS), {"fns": {helper, even, odd}, "frame": pd.DataFrame({"a": ["x", "y"]})}),
     PlantedGame(8, seed=1),
-    LinearCombination([Additive([1.0, 2.0]), Airport([1.0, 2.0])]),
+    Relabelled(Airport([1.0, 2.0]), [1, 0]),
     model,
 ]
 print(*(fingerprint(game) for game in games))

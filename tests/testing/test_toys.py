@@ -9,7 +9,7 @@ import fairshapley as fs
 from fairshapley.errors import InputError
 from fairshapley.fairness import check_fairness
 from fairshapley.games import Additive, Airport, FunctionGame, Game, SumOfUnanimity, TableGame
-from fairshapley.testing import Affine, LinearCombination, PlantedGame, Relabelled
+from fairshapley.testing import Affine, PlantedGame, Relabelled
 
 N = 5
 NUMBERS = st.floats(-8, 8, allow_nan=False)
@@ -58,18 +58,7 @@ def test_affine(inner, scale, offset):
         assert game.value_range == (values.min(), values.max())
 
 
-@given(st.lists(st.tuples(INNER, NUMBERS), min_size=1, max_size=3))
-def test_linear_combination(terms):
-    games, coefficients = zip(*terms, strict=True)
-    game = LinearCombination(games, coefficients)
-    expected = sum(c * g(MASKS) for g, c in terms)
-    np.testing.assert_allclose(game(MASKS), expected, atol=1e-11)
-    np.testing.assert_allclose(game.shapley_values, shapley(game), atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    "wrap", [lambda g: Relabelled(g, [1, 0]), Affine, lambda g: LinearCombination([g, g])]
-)
+@pytest.mark.parametrize("wrap", [lambda g: Relabelled(g, [1, 0]), Affine])
 def test_every_combinator_is_a_game_and_knows_values_where_its_games_do(wrap):
     game = wrap(TableGame([0, 1, 2, 4]))
     assert isinstance(game, Game)
@@ -98,10 +87,6 @@ def test_names_move_with_their_players():
         (lambda: Affine(Additive([1, 2]), scale=np.nan), "scale must be a finite"),
         (lambda: Affine(Additive([1, 2]), offset=np.inf), "offset must be a finite"),
         (lambda: Affine(Additive([1, 2]), scale="two"), "scale must be a finite"),
-        (lambda: LinearCombination([]), "same players"),
-        (lambda: LinearCombination([Additive([1]), Additive([1, 2])]), r"\[1, 2\]"),
-        (lambda: LinearCombination([Additive([1])], [1, 2]), "one per game"),
-        (lambda: LinearCombination([Additive([1])], [np.nan]), "coefficient must be a finite"),
     ],
 )
 def test_bad_parameters_are_refused(make, message):

@@ -9,7 +9,6 @@ from fairshapley.testing.games import check_game
 from fairshapley.testing.laws import LAWS, applicable_laws, check_estimator
 from fairshapley.testing.toys import (
     Affine,
-    LinearCombination,
     PlantedGame,
     Relabelled,
     WithNullPlayers,
@@ -19,7 +18,6 @@ from fairshapley.testing.toys import (
 __all__ = [
     "LAWS",
     "Affine",
-    "LinearCombination",
     "PlantedGame",
     "Relabelled",
     "WithNullPlayers",

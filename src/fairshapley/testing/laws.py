@@ -16,15 +16,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import ContractError
 from fairshapley.estimators.estimator import Estimator
 from fairshapley.evaluation.engines import SerialEngine
-from fairshapley.games import Airport, SumOfUnanimity
+from fairshapley.games import Airport, SumOfUnanimity, TableGame
 from fairshapley.games.game import Game
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact
-from fairshapley.testing.toys import Affine, LinearCombination, PlantedGame, Relabelled
+from fairshapley.testing.toys import Affine, PlantedGame, Relabelled
 
 # Two-sided probability 7e−6 for one player; a few hundred players are compared in all.
 SIGMAS = 4.5
@@ -204,7 +205,8 @@ def relabelling(estimator: Estimator[Any, Any], repeats: int) -> None:
 def linearity(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """With one seed, the estimate of 2v − 3w is 2φ̂(v) − 3φ̂(w)."""
     one, other = law_games()["unanimity"], law_games()["planted"]
-    both = LinearCombination([one, other], [2.0, -3.0])
+    masks = bits.numbered(range(1 << N_PLAYERS), N_PLAYERS)
+    both = TableGame(2.0 * one(masks) - 3.0 * other(masks))
     parts = [_run(estimator, game, 4).values for game in (one, other, both)]
     same = np.allclose(parts[2], 2.0 * parts[0] - 3.0 * parts[1], rtol=1e-9, atol=1e-12)
     _require(same, "the estimate of 2v − 3w is not 2φ̂(v) − 3φ̂(w)")

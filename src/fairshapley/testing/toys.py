@@ -1,4 +1,4 @@
-"""Games to test with: relabelled, scaled, summed, with planted players and with null players."""
+"""Games to test with: relabelled, scaled, with planted players and with null players."""
 
 from __future__ import annotations
 
@@ -107,62 +107,6 @@ class Affine(_Changed):
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
         return self.scale * self.game(check_coalitions(coalitions, self.n_players)) + self.offset
-
-
-class LinearCombination:
-    """A weighted sum of games over the same players: Σ_k c_k·v_k(S).
-
-    Parameters
-    ----------
-    games
-        The games; all have the same number of players.
-    coefficients
-        One number per game; all 1 unless given.
-
-    Examples
-    --------
-    >>> from fairshapley.games import Additive, Airport
-    >>> game = LinearCombination([Additive([3.0, 1.0]), Airport([1.0, 2.0])], [1.0, -1.0])
-    >>> game(np.array([[True, True]]))
-    array([2.])
-    >>> game.shapley_values
-    array([ 2.5, -0.5])
-    """
-
-    def __init__(
-        self, games: Sequence[Game], coefficients: Sequence[float] | FloatArray | None = None
-    ) -> None:
-        self.games = tuple(_check_game(game) for game in games)
-        players = {game.n_players for game in self.games}
-        if len(players) != 1:
-            raise InputError(
-                f"games must be over the same players, their numbers are {sorted(players)}"
-            )
-        given = [1.0] * len(self.games) if coefficients is None else list(coefficients)
-        if len(given) != len(self.games):
-            raise InputError(
-                f"{len(self.games)} games have {len(given)} coefficients: give one per game"
-            )
-        self.coefficients = tuple(checks.real("a coefficient", number) for number in given)
-        self.n_players = players.pop()
-        # The extremes of a sum are not the sum of the extremes.
-        self.value_range = None
-
-    @property
-    def shapley_values(self) -> FloatArray:
-        """The Shapley values, where every inner game knows its own: they are linear in the game."""
-        values = np.zeros(self.n_players)
-        for coefficient, game in zip(self.coefficients, self.games, strict=True):
-            values += coefficient * _shapley_values(game)
-        return values
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
-        rows = check_coalitions(coalitions, self.n_players)
-        values = np.zeros(len(rows))
-        for coefficient, game in zip(self.coefficients, self.games, strict=True):
-            values += coefficient * game(rows)
-        return values
 
 
 def _shapley_values(game: Game) -> FloatArray:
