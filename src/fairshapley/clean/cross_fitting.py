@@ -81,33 +81,21 @@ def held_out(
     from sklearn.neighbors import NearestNeighbors
 
     n_rows = len(codes)
-    prior = np.bincount(codes, minlength=n_classes) / n_rows
-    ends = norm.ppf(np.cumsum(prior)[:-1])
-    # Of each class the rows, of a range the normal score in its middle.
-    known = np.eye(n_classes)[codes]
-    targets: NDArray[Any] = norm.ppf(np.cumsum(prior) - prior / 2)[codes] if ordered else codes
-    found: dict[str, FloatArray] = {}
-    folds = _folds(codes, rng)
-    for penalty in PENALTIES[1:2] if quick else PENALTIES:
-        model = linear(penalty, ordered=ordered)
-        found[f"linear C={penalty:g}"] = _cross_fitted(model, points, targets, folds, n_classes)
-    for name, forest in _forests(n_rows, rng, ordered=ordered).items():
-        if name == "extra trees" or not quick:
-            forest.fit(points, targets)
-            found[name] = np.zeros((n_rows, n_classes))
-            if ordered:
-                found[name] = forest.oob_prediction_
-            else:
-                found[name][:, forest.classes_] = forest.oob_decision_function_
     # Asked for without points, it leaves each row out of its own neighbours.
     nearest = NearestNeighbors(n_neighbors=min(1 if quick else max(NEIGHBOURS), n_rows - 1))
     distances, neighbours = nearest.fit(points).kneighbors()
-    for k in () if quick else NEIGHBOURS:
-        near = neighbours[:, :k]
-        votes = (known[near].sum(axis=1) + prior) / (near.shape[1] + 1)
-        found[f"{k} neighbours"] = targets[near].mean(axis=1) if ordered else votes
-    if ordered:
-        found = {name: _of_ranges(level, targets, ends) for name, level in found.items()}
+    shares = np.bincount(codes, minlength=n_classes) / n_rows
+    targets: NDArray[Any] = codes
+    if ordered:  # a range stands for the normal score in its middle
+        targets = norm.ppf(np.cumsum(shares) - shares / 2)[codes]
+    votes = () if quick else tuple(neighbours[:, :k] for k in NEIGHBOURS)
+    found = _predicted(points, targets, codes, votes, rng)
+    for name, level in found.items():
+        if ordered:
+            found[name] = _of_ranges(level.ravel(), targets, norm.ppf(np.cumsum(shares)[:-1]))
+        else:
+            found[name] = np.zeros((n_rows, n_classes))
+            found[name][:, np.unique(codes)] = level
     stacked = np.stack([_proper(model) for model in found.values()])
     weights = _weights(stacked[:, np.arange(n_rows), codes])
     chances: FloatArray = np.einsum("m,mrc->rc", weights, stacked)
@@ -124,35 +112,63 @@ def linear(penalty: float, *, ordered: bool) -> Any:
 
 
 def fitted(model: Any, points: FloatArray, targets: NDArray[Any]) -> Any:
-    """A model after its fit; that it may still get a little better is no news."""
-    from sklearn.exceptions import ConvergenceWarning
-
+    """Return a model after its fit; that it may still get a little better is no news."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")
         return model.fit(points, targets)
 
 
-def _folds(codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row; each class is divided evenly."""
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    folds = np.empty(len(codes), dtype=np.int64)
-    folds[order] = np.arange(len(codes)) % FOLDS
-    return folds
+def _predicted(
+    points: FloatArray,
+    targets: NDArray[Any],
+    codes: IntArray,
+    votes: tuple[IntArray, ...],
+    rng: np.random.Generator,
+) -> dict[str, FloatArray]:
+    """Return what models say of rows that they have not seen: chances of classes, or numbers.
+
+    Without `votes`, the neighbours that are asked, one linear model and one forest are enough.
+    """
+    numbers = targets.dtype.kind == "f"
+    judged = "oob_prediction_" if numbers else "oob_decision_function_"
+    folds = int(rng.integers(2**31))
+    found = {
+        f"linear C={penalty:g}": cross_predicted(
+            linear(penalty, ordered=numbers), points, targets, codes, folds
+        )
+        for penalty in (PENALTIES if votes else PENALTIES[1:2])
+    }
+    for name, forest in _forests(len(codes), rng, ordered=numbers).items():
+        if name == "extra trees" or votes:
+            found[name] = np.nan_to_num(getattr(fitted(forest, points, targets), judged))
+    known = targets[:, None] if numbers else 1.0 * (targets[:, None] == np.unique(targets))
+    for near in votes:
+        sums = known[near].sum(axis=1) + known.mean(axis=0)
+        found[f"{near.shape[1]} neighbours"] = sums / (near.shape[1] + 1)
+    return found
 
 
-def _cross_fitted(
-    model: Any, points: FloatArray, targets: NDArray[Any], folds: IntArray, n_classes: int
+def cross_predicted(
+    model: Any, points: FloatArray, targets: NDArray[Any], codes: IntArray, seed: int = 0
 ) -> FloatArray:
-    ordered = targets.dtype.kind == "f"
-    found = np.zeros(len(targets) if ordered else (len(targets), n_classes))
-    for fold in range(FOLDS):
-        rest, part = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        fitted(model, points[rest], targets[rest])
-        if ordered:
-            found[part] = model.predict(points[part])
-        else:
-            found[np.ix_(part, model.classes_)] = model.predict_proba(points[part])
+    """Return what a model says of each fifth of the rows when it has seen the others.
+
+    These are probabilities of the classes, or numbers where the targets are.
+
+    Examples
+    --------
+    >>> points, codes = np.arange(40.0)[:, None] / 40, np.repeat([0, 1], 20)
+    >>> cross_predicted(linear(1.0, ordered=False), points, codes, codes).shape
+    (40, 2)
+    """
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    method = "predict" if targets.dtype.kind == "f" else "predict_proba"
+    with warnings.catch_warnings():  # that classes are small, or fits could go on, is no news
+        warnings.simplefilter("ignore")
+        splits = folds.split(points, codes)
+        found: FloatArray = cross_val_predict(model, points, targets, cv=splits, method=method)
     return found
 
 
@@ -179,7 +195,6 @@ def _forests(n_rows: int, rng: np.random.Generator, *, ordered: bool) -> dict[st
 
 def _of_ranges(level: FloatArray, targets: FloatArray, ends: FloatArray) -> FloatArray:
     """Return the probability of each range, where errors are as large as over all rows."""
-    level = np.nan_to_num(level)
     errors = np.sort(targets - level)
     below = np.searchsorted(errors, ends - level[:, None]) / len(errors)
     edge = np.zeros((len(level), 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ LEAST_ROWS = 20
 RANGES, RANGES_OF_FEW, FEW_ROWS = 10, 5, 200
 # The name of the labels that were given as an array.
 LABEL = "label"
+
+Categories: TypeAlias = tuple[str, list[str], IntArray]
+"""A column of categories: its name, its categories, and their codes in the rows"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +52,8 @@ class Given:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     """The columns that were dropped"""
-    column: tuple[str, list[str], IntArray] | None = None
-    """The column of categories that the points leave out: its name, its categories, their codes"""
+    column: Categories | None = None
+    """The column of categories that the points leave out"""
     hidden: float = 0.0
     """The largest share of labels that may be wrong in one category"""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
 from fairshapley._basics import checks
@@ -15,16 +14,18 @@ from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.clean.cross_fitting import (
     FOLDS,
+    LEAST,
     NEIGHBOURS,
     PENALTIES,
     HeldOut,
+    cross_predicted,
     fitted,
     held_out,
     linear,
 )
-from fairshapley.clean.given import Given, read_given
+from fairshapley.clean.given import Categories, Given, read_given
 from fairshapley.clean.mistakes import MOST_WRONG, SHARES, Mistakes, chance_range, true_classes
-from fairshapley.clean.sources import Source, odd_sources
+from fairshapley.clean.sources import LEAST_ROWS, Source, odd_sources
 from fairshapley.clean.suspect_rows import LIKELY, LONGEST, Checks, Suspects
 from fairshapley.closed_forms import knn_shapley
 from fairshapley.randomness import root_seed, side_generator
@@ -39,10 +40,10 @@ TENTHS = 10
 CHANCE = 0.99
 # Rows that values are computed on: each takes a sort of all others.
 MOST_TESTS = 500
-# Columns that rows are judged without: those of so many categories at most, and so many of them.
+# Columns that rows are judged without: the most categories of one, and the most columns.
 MOST_CATEGORIES = 50
 MOST_COLUMNS = 12
-MOST_NUMBERS = 6
+MOST_NUMBERS = 4
 # Suspects whose features are named, and how many on each side.
 MOST_REASONS, REASONS = 200, 2
 
@@ -150,36 +151,48 @@ def _without_source(given: Given, seed: int) -> Given:
     rng = side_generator(seed, "sources")
     sample = rng.permutation(len(given.codes))[:MOST_CHECKED]
     best, hidden = given, 0.0
-    for name, cells in _category_columns(given):
+    for name, kinds, codes in _category_columns(given, sample):
         without = given.without(name)
         if not without.points.size:
             continue  # no other column says anything
-        kinds, codes = np.unique(cells, return_inverse=True)
-        column = name, kinds.tolist(), codes
         seen = _seen(without, sample, given.codes[sample], rng, quick=True)
-        for source in odd_sources(
-            name, column[1], codes[sample], seen.chances, given.codes[sample]
-        ):
+        for source in odd_sources(name, kinds, codes[sample], seen.chances, given.codes[sample]):
             wrong = source.most * source.rows.mean()
             if source.probability > LIKELY and wrong > best.hidden:
-                best = replace(without, column=column, hidden=wrong)
+                best = replace(without, column=(name, kinds, codes), hidden=wrong)
             else:
                 hidden = max(hidden, wrong)
     return best if best.column else replace(given, hidden=hidden)
 
 
-def _category_columns(given: Given) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the columns of texts, and columns of few whole numbers, as texts."""
-    kinds: dict[str, str] = {}
+def _category_columns(given: Given, sample: IntArray) -> list[Categories]:
+    """Return columns of few different cells, their categories and the codes of the rows.
+
+    Many columns of numbers are measurements, such as pixels, and no codes of sources: the ones are
+    taken in which a category surprises a linear model most, as it knows no other rule for a source.
+    """
+    texts: list[Categories] = []
+    numbers: list[Categories] = []
     for name in dict.fromkeys(given.owners.tolist()):
         column = given.table[name]
         if 1 < len(column.unique()) <= MOST_CATEGORIES:
-            kinds[name] = kind_of(name, column)
-    texts = [name for name, kind in kinds.items() if kind != "numbers"]
-    numbers = [name for name, kind in kinds.items() if kind == "numbers"]
-    # Many are measurements, such as pixels, and no codes of sources.
-    for name in texts[:MOST_COLUMNS] + (numbers if len(numbers) <= MOST_NUMBERS else []):
-        yield name, np.array([str(cell) for cell in given.table[name].to_pylist()])
+            kinds, codes = np.unique(list(map(str, column.to_pylist())), return_inverse=True)
+            found = numbers if kind_of(name, column) == "numbers" else texts
+            found.append((name, kinds.tolist(), codes))
+    if len(numbers) > MOST_NUMBERS:
+        labels, model = given.codes[sample], linear(PENALTIES[1], ordered=False)
+        chances = cross_predicted(model, given.points[sample], labels, labels)
+        own = chances[np.arange(len(labels)), np.unique(labels, return_inverse=True)[1]]
+        surprise = -np.log(np.maximum(own, LEAST))
+        surprise -= surprise.mean()
+
+        def oddity(column: Categories) -> float:
+            codes = column[2][sample]
+            sums, counts = np.bincount(codes, surprise), np.bincount(codes)
+            return float((sums / np.sqrt(np.maximum(counts, LEAST_ROWS))).max())
+
+        numbers = sorted(numbers, key=oddity, reverse=True)[:MOST_NUMBERS]
+    return texts[:MOST_COLUMNS] + numbers
 
 
 def _seen(
@@ -238,12 +251,12 @@ def _values(given: Given, seed: int) -> FloatArray:
     parts = [(order[::2], order[1::2]), (order[1::2], order[::2])]
     for rows, others in parts if given.test is None else [(order, order)]:
         points, targets = given.test or (given.points[others], given.targets[others])
-        kinds = np.unique(targets, return_inverse=True)[1] * (not given.ordered)
-        picks = rng.permutation(len(targets))
-        picks = picks[np.argsort(kinds[picks], kind="stable")]
         # As many of each class, so that no class is worth less for being rare.
-        ranks = np.arange(len(picks)) - np.searchsorted(kinds[picks], kinds[picks])
-        picks = picks[ranks < max(1, MOST_TESTS // (int(kinds.max()) + 1))]
+        kinds = np.zeros(len(targets)) if given.ordered else targets
+        most = max(1, MOST_TESTS // len(np.unique(kinds)))
+        picks = np.concatenate(
+            [rng.permutation(np.flatnonzero(kinds == kind))[:most] for kind in np.unique(kinds)]
+        )
         centre = given.targets.mean() if given.ordered else 0
         values[rows] = knn_shapley(
             given.points[rows],
@@ -292,13 +305,13 @@ def _cells(given: Given, row: int, columns: Sequence[str]) -> str:
 def _checked(given: Given, judged: _Judged, share: float | None, seed: int) -> Checks | None:
     """Score a model without the suspects, and make labels wrong on purpose."""
     shuffled = side_generator(seed, "checks").permutation(len(given.codes))[:MOST_CHECKED]
-    held, rows = shuffled[: len(shuffled) // FOLDS], shuffled[len(shuffled) // FOLDS :]
+    held, rows = np.split(shuffled, [len(shuffled) // FOLDS])
     if (np.bincount(given.codes[rows]) >= FOLDS).sum() < 2:
         return None
-    test = given.test or (given.points[held], given.targets[held])
-    # Without test rows, rows are judged again without those that the model is scored on.
-    part = _judge(given, rows, given.codes[rows], share, seed) if given.test is None else judged
-    used = rows if given.test is None else np.arange(len(given.codes))
+    test, used, part = given.test, np.arange(len(given.codes)), judged
+    if test is None:  # rows are judged again without the ones that the model is scored on
+        test, used = (given.points[held], given.targets[held]), rows
+        part = _judge(given, rows, given.codes[rows], share, seed)
     points, targets = given.points[used], given.targets[used]
     weights = part.seen.weights
     best = max(PENALTIES, key=lambda penalty: weights[f"linear C={penalty:g}"])

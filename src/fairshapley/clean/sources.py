@@ -8,7 +8,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.clean.mistakes import TOLERANCE, UNLIKELY, best_power, label_cost, posterior
+from fairshapley.clean.mistakes import (
+    TOLERANCE,
+    UNLIKELY,
+    best_power,
+    label_cost,
+    posterior,
+    sharpened,
+)
 
 LEAST_ROWS = 10
 """Rows of a category that say something of it"""
@@ -58,21 +65,20 @@ def odd_sources(
     >>> chances = np.where(truths[:, None] == [0, 1], 0.9, 0.1)
     >>> sources = draw.integers(4, size=400)
     >>> labels = np.where(sources == 2, 1 - truths, truths)
-    >>> [source] = odd_sources("source", ["a", "b", "c", "d"], sources, chances, labels)
-    >>> source.category, source.pattern
-    ('c', 'turned round')
+    >>> found = odd_sources("source", ["a", "b", "c", "d"], sources, chances, labels)
+    >>> [(each.category, each.pattern) for each in found if each.probability > 0.5]
+    [('c', 'turned round')]
     """
     n_classes = chances.shape[1]
-    logs = np.log(chances)
     sizes = np.bincount(codes, minlength=n_classes) / len(codes)
     blind = [_mixed(np.eye(n_classes), sizes, rate) for rate in EVERYWHERE]
-    fits = [best_power(logs, codes, rates) for rates in blind]
+    fits = [best_power(chances, codes, rates) for rates in blind]
     usual, (_, power) = min(zip(blind, fits, strict=True), key=lambda fit: fit[1][0])
-    logs = power * logs
+    sharp = sharpened(chances, power)
     found = []
     for category in np.flatnonzero(np.bincount(categories) >= LEAST_ROWS):
         rows = categories == category
-        of_source, labels = logs[rows], codes[rows]
+        of_source, labels = sharp[rows], codes[rows]
         seen = np.eye(n_classes) / 2
         np.add.at(seen, (of_source.argmax(axis=1), labels), 1)
         turned = np.eye(n_classes)[seen.argmax(axis=1)]
@@ -89,7 +95,7 @@ def odd_sources(
         if odds < UNLIKELY:
             continue
         each = [
-            posterior(np.exp(power * of_source), rates, labels)
+            posterior(sharpened(of_source, power), rates, labels)
             for (_, rates), (_, power) in zip(forms, fits, strict=True)
         ]
         wrong = np.array([1 - chosen[np.arange(len(labels)), labels].mean() for chosen in each])
@@ -113,13 +119,13 @@ def _mixed(rates: FloatArray, sizes: FloatArray, blind: float) -> FloatArray:
     return (1 - blind) * rates + blind * sizes
 
 
-def _harder(logs: FloatArray, codes: IntArray, usual: FloatArray) -> float:
+def _harder(clean: FloatArray, codes: IntArray, usual: FloatArray) -> float:
     """Return the cost of other frequencies of classes and weaker features, with its price."""
-    n_classes = logs.shape[1]
+    logs, n_classes = np.log(clean), clean.shape[1]
     limits = [(FLATTEST, 8.0)] + [(-MOST_SHIFT, MOST_SHIFT)] * n_classes
     start = np.concatenate([[1.0], np.zeros(n_classes)])
 
     def cost(free: FloatArray) -> float:
-        return label_cost(free[0] * logs + free[1:], codes, usual)
+        return label_cost(np.exp(free[0] * logs + free[1:]), codes, usual)
 
     return float(minimize(cost, start, method="L-BFGS-B", bounds=limits).fun)

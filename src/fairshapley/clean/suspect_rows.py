@@ -231,7 +231,7 @@ class Suspects:
 
     def columns(self, most: int | None = None) -> dict[str, Sequence[Any]]:
         """Return the suspects, most suspect first: what was found, then the columns of the row."""
-        rows = self.order[:most]
+        rows = self.order[: None if most is None else checks.whole("most", most)]
         reasons = [self.reasons.get(row, ("", "")) for row in rows.tolist()]
         facts = (self.held_out, self.neighbours, self.agreement, self.values, self.distance)
         parts: list[Sequence[Any]] = [
@@ -291,25 +291,21 @@ class Suspects:
         """
         rows = self.review() if rows is None else rows
         target = as_path(path)
-        kept = np.arange(len(self.names))
-        cells = self.table[self.target].to_pylist()
-        new = [None if self.ordered else self.suggestions[row].item() for row in rows.tolist()]
-        for row, label in zip(rows.tolist(), new, strict=True):
-            cells[row] = label
+        new = ["left out"] * len(rows) if self.ordered else self.suggestions[rows].tolist()
         if self.ordered:
-            kept = np.setdiff1d(kept, rows)
-        columns = {
-            name: self.table[name].take(kept).to_pylist() for name in self.table.column_names
-        }
-        columns[self.target] = [cells[row] for row in kept.tolist()]
-        log = target.with_name(f"{target.stem}.changes.csv")
+            cleaned = self.table.take(np.delete(np.arange(len(self.names)), rows)).to_pydict()
+        else:
+            cleaned = self.table.to_pydict()
+            for row, label in zip(rows.tolist(), new, strict=True):
+                cleaned[self.target][row] = label
         changes: dict[str, Sequence[Any]] = {
             "row": [self.names[row] for row in rows],
             "old": self.labels[rows].tolist(),
-            "new": ["left out" if label is None else label for label in new],
+            "new": new,
             "probability_wrong": self.probability[rows].tolist(),
         }
-        write_whole(target, csv_bytes(columns))
+        log = target.with_name(f"{target.stem}.changes.csv")
+        write_whole(target, csv_bytes(cleaned))
         write_whole(log, csv_bytes(changes))
         return log
 
@@ -325,11 +321,11 @@ class Suspects:
         most
             How many rows to write; by default all that were judged.
         """
-        write_whole(as_path(path), csv_bytes(self.columns(_most(most))))
+        write_whole(as_path(path), csv_bytes(self.columns(most)))
 
     def to_frame(self, kind: Any = "pandas", *, most: int | None = None) -> Any:
         """Return the same as a table of pandas, polars or another kind, see `Result.to_frame`."""
-        return make_frame(self.columns(_most(most)), kind)
+        return make_frame(self.columns(most), kind)
 
     def report(
         self,
@@ -379,10 +375,6 @@ def as_lines(columns: dict[str, Sequence[Any]]) -> tuple[list[str], list[list[st
     """Return columns as headings and lines of texts."""
     lines = zip(*([_cell(value) for value in column] for column in columns.values()), strict=True)
     return [name.replace("_", " ") for name in columns], [list(line) for line in lines]
-
-
-def _most(most: int | None) -> int | None:
-    return None if most is None else checks.whole("most", most)
 
 
 def _cell(value: Any) -> str:
