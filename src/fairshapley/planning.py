@@ -257,16 +257,16 @@ def forecast(
     """
     game = function_game(game, players)
     n_players = abilities.number_of_players(game)
-    limits, _ = run_limits(parse_budget(budget), until, n_players, method)
+    limits = run_limits(parse_budget(budget), until, n_players, method)[0] or Budget()
     kind = parse_semivalue(semivalue)
     chosen = resolve_method(method, n_players, limits, until, "raise", semivalue=kind)
     allowed = min(coalitions_needed(n_players, kind), UNLIMITED)
-    if not isinstance(chosen, Exact) and limits is not None:
+    if not isinstance(chosen, Exact):
         allowed = min(allowed, limits.evaluations or limits.marginals or UNLIMITED)
     prices = Prices.of(game)
     # Sizes are drawn about alike.
     cost_each = None if prices is None else float(by_size(prices.means(), n_players).mean())
-    if limits is not None and limits.cost is not None and cost_each is not None:
+    if limits.cost is not None and cost_each is not None:
         allowed = min(allowed, int(limits.cost / cost_each))
     workers = _workers(engine)
     overhead = (
@@ -277,8 +277,8 @@ def forecast(
         allowed,
         overhead + _seconds_each(game, n_players, allowed / workers),
         workers,
-        None if limits is None else limits.seconds,
-        limits is not None and limits.rungs,
+        limits.seconds,
+        limits.rungs,
         cost_each=cost_each,
         cost_unit=abilities.cost_unit(game),
         repeats=planned_repeats(game, None, journal) if allowed >= LEAST_COMPUTED else 0,
@@ -288,10 +288,7 @@ def forecast(
     result = estimate(
         game,
         chosen,
-        budget=Budget(
-            evaluations=min(_check_pilot(pilot, n_players), allowed),
-            cost=None if limits is None else limits.cost,
-        ),
+        budget=Budget(min(_check_pilot(pilot, n_players), allowed), cost=limits.cost),
         semivalue=semivalue,
         xi=xi,
         seed=seed,

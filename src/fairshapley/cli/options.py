@@ -190,14 +190,14 @@ class RunOptions(ValueOptions):
 
     def __post_init__(self) -> None:
         aim = self.until if self.epsilon1 is None else self.epsilon1
-        for name, asks, needed, there in (
+        for name, asks, needed, given in (
             ("--option verify", self.verify, "--journal", self.journal),
             ("--option price-unit", self.price_unit, "--option price", self.price),
             ("--option budget-cost", self.budget_cost, "--option price", self.price),
             ("--option bound", self.bound != "normal", "--epsilon1", self.epsilon1),
             ("--delta", self.delta is not None, "--epsilon1 or --until", aim),
         ):
-            if asks and there is None:
+            if asks and given is None:
                 raise InputError(f"{name} goes with {needed}: give both, or neither")
         if self.epsilon1 is not None and self.until is not None:
             raise InputError("--epsilon1 and --until are two aims: give one of them")
