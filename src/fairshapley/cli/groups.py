@@ -97,16 +97,16 @@ def grouped(command: Command) -> Command:
         for name, group in groups.items():
             names = {field.name for field in dataclasses.fields(group)}
             if METHOD_OPTIONS in names:
-                options[METHOD_OPTIONS] = {one: as_value(text) for one, text in rest.items()}
+                options[METHOD_OPTIONS] = {key: as_value(text) for key, text in rest.items()}
                 rest = {}
-            options[name] = group(**{one: options.pop(one) for one in names & options.keys()})
+            options[name] = group(**{key: options.pop(key) for key in names & options.keys()})
         for name in rest:
             raise InputError(f"there is no --option {name}: use {shown_names(kinds)}")
         command(**options)
 
     signature = inspect.Signature(parameters, return_annotation=None)
     called.__signature__ = signature  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    called.__annotations__ = {given.name: given.annotation for given in parameters}
     return called  # type: ignore[return-value]
 
 

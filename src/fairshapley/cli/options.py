@@ -220,15 +220,15 @@ class OutputOptions:
 def changed_options(group: Any) -> set[str]:
     """Return the options of a group that are not as by default, as they are typed."""
     return {
-        option_name(one.name)
-        for one in fields(group)
-        if one.default is not MISSING and getattr(group, one.name) != one.default
+        option_name(given.name)
+        for given in fields(group)
+        if given.default is not MISSING and getattr(group, given.name) != given.default
     }
 
 
 # Parameters of `read_table` and `table_game` whose options have other names.
 _RENAMED = {"names": "id", "id_column": "id"}
-ADVANCED = {one.name for group in (DataOptions, RunOptions) for one in advanced_fields(group)}
+ADVANCED = {given.name for group in (DataOptions, RunOptions) for given in advanced_fields(group)}
 _PARAMETERS = {
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
     *("method", "negative", "share", "truth", *_RENAMED),

@@ -101,8 +101,8 @@ def load_game(data: DataOptions) -> TabularGame:
         data, (data.group_by, data.union_by, data.id_column, data.split_by), most
     )
     shared = {field.name for field in fields(FileOptions)}
-    own = {name: value for name, value in vars(data).items() if name not in shared}
-    return table_game(train, target, test=test, names=data.id_column, drop=data.drop or (), **own)
+    given = {name: value for name, value in vars(data).items() if name not in shared}
+    return table_game(train, target, test=test, names=data.id_column, drop=data.drop or (), **given)
 
 
 def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tuple[str, ...]]:

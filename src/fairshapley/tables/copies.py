@@ -144,18 +144,17 @@ def _label_information(features: FloatArray, targets: NDArray[Any], owner: IntAr
     informed, varied = np.full(int(owner.max()) + 1, np.nan), MIN_VARIED * truths.var(axis=0).sum()
     first = np.unique(np.column_stack([features, owner]), axis=0, return_index=True)[1]
     for player in range(len(informed)):
-        own, base = first[owner[first] == player], first[owner[first] != player]
-        own = own[:: -(-len(own) // MAX_SOUGHT)]
-        if len(own) < FEWEST_ROWS or len(base) < NEIGHBOURS:
-            continue
-        if truths[own].var(axis=0).sum() < varied:
+        rows, base = first[owner[first] == player], first[owner[first] != player]
+        rows = rows[:: -(-len(rows) // MAX_SOUGHT)]
+        few = len(rows) < FEWEST_ROWS or len(base) < NEIGHBOURS
+        if few or truths[rows].var(axis=0).sum() < varied:
             continue
         tree = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(features[base])
-        told = truths[base[tree.kneighbors(features[own])[1]]].mean(axis=1)
+        told = truths[base[tree.kneighbors(features[rows])[1]]].mean(axis=1)
         # How well the neighbours of each row tell the label of each row, its own on the diagonal.
-        fits = told @ truths[own].T
+        fits = told @ truths[rows].T
         apart = fits - fits.mean(axis=0) - fits.mean(axis=1)[:, None] + fits.mean()
-        spread = float(np.sqrt(np.square(apart).sum() / (len(own) - 1)))
+        spread = float(np.sqrt(np.square(apart).sum() / (len(rows) - 1)))
         informed[player] = np.trace(apart) / spread if spread > 0 else np.nan
     return informed
 
@@ -186,12 +185,12 @@ def merged_players(
     """
     compared = [name for name in table.column_names if name not in but]
     content = zip(*table.select(compared).to_pydict().values(), strict=True)
-    held: dict[str, list[Any]] = {}
+    held: dict[str, Counter[Any]] = {}
     for player, row in zip(players, content, strict=True):
-        held.setdefault(player, []).append(row)
+        held.setdefault(player, Counter())[row] += 1
     alike: dict[Any, list[str]] = {}
-    for player, own in held.items():
-        alike.setdefault(frozenset(Counter(own).items()), []).append(player)
+    for player, rows in held.items():
+        alike.setdefault(frozenset(rows.items()), []).append(player)
     merged = [same for same in alike.values() if len(same) > 1]
     notes = [f"merged, since they have the same rows: {quoted(same)}" for same in merged]
     notes = notes or ["no two players have the same rows: none were merged"]
@@ -253,13 +252,13 @@ def _near_shares(features: FloatArray, owner: IntArray, counts: IntArray) -> Flo
         for player, rows in enumerate(sought):
             found = owner[whole.kneighbors(features[rows])[1]].ravel()
             closest[player] = np.bincount(found, minlength=n_players) / len(rows)
-    for one, other in np.argwhere((closest >= MIN_NEAR) & ~np.eye(n_players, dtype=bool)):
-        n_own, n_others = len(members[one]), len(members[other])
+    for player, source in np.argwhere((closest >= MIN_NEAR) & ~np.eye(n_players, dtype=bool)):
+        n_own, n_others = len(members[player]), len(members[source])
         if min(n_own, n_others) < FEWEST_ROWS:
             continue
-        rows = np.concatenate([members[one], members[other]])
+        rows = np.concatenate([members[player], members[source]])
         tree = NearestNeighbors(n_neighbors=3).fit(features[rows])
-        at = np.searchsorted(members[one], sought[one])
+        at = np.searchsorted(members[player], sought[player])
         distances, nearest = _neighbours(tree, features[rows], at)
         back, returned = _neighbours(tree, features[rows], nearest[:, 0])
         reach = NEAR * np.minimum(distances[:, 1], back[:, 1])
@@ -267,7 +266,7 @@ def _near_shares(features: FloatArray, owner: IntArray, counts: IntArray) -> Flo
         count, across = int(twins.sum()), int((twins & (nearest[:, 0] >= n_own)).sum())
         by_chance = binom.sf(across - 1, count, n_others / (n_own + n_others - 1))
         if across >= MIN_NEAR * len(at) and by_chance < FALSE_ALARM:
-            shares[one, other] = across / len(at)
+            shares[player, source] = across / len(at)
     return shares
 
 

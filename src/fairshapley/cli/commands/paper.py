@@ -28,8 +28,8 @@ def list_experiments() -> None:
     from fairshapley_paper import EXPERIMENTS
 
     rows = [
-        (name, one.title, ", ".join(one.shows), ", ".join(part.name for part in one.scenarios))
-        for name, one in EXPERIMENTS.items()
+        (name, item.title, ", ".join(item.shows), ", ".join(part.name for part in item.scenarios))
+        for name, item in EXPERIMENTS.items()
     ]
     headings = ("name", "what it shows", "in the paper", "scenarios")
     print_shown((), headings, rows, texts=True)

@@ -40,5 +40,5 @@ def plan_run(
     if as_json:
         print_json({name: getattr(planned, name) for name in PLANNED} | {"xi": xi})
         return
-    for said in (*planned.sentences(), sentence):
-        emit(said)
+    for line in (*planned.sentences(), sentence):
+        emit(line)
