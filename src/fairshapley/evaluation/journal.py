@@ -63,13 +63,13 @@ APPEND = """
     ON CONFLICT DO UPDATE SET utility = coalesce(utility, excluded.utility),
         replicates = coalesce(replicates, excluded.replicates)"""
 
-# The keys are one blob ?2 of pieces of ?3 bytes: one short statement for any number of keys, faster
+# The keys are one blob of pieces of `width` bytes: one short statement for any number, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
 FIND = """
     WITH RECURSIVE start(i) AS (
-        VALUES (1) UNION ALL SELECT i + ?3 FROM start WHERE i + ?3 <= length(?2))
+        VALUES (1) UNION ALL SELECT i + :width FROM start WHERE i + :width <= length(:keys))
     SELECT coalition, {0} FROM start CROSS JOIN evaluations
-    ON game = ?1 AND coalition = substr(?2, i, ?3) WHERE {0} IS NOT NULL"""
+    ON game = :game AND coalition = substr(:keys, i, :width) WHERE {0} IS NOT NULL"""
 
 KNOWN = "FROM evaluations WHERE game = ? AND utility IS NOT NULL"
 
@@ -294,9 +294,9 @@ class Journal:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _all(self, query: str, *arguments: object) -> list[Any]:
+    def _all(self, query: str, *arguments: object, **named: object) -> list[Any]:
         with self._explained():
-            return self._db.execute(query, arguments).fetchall()
+            return self._db.execute(query, named or arguments).fetchall()
 
     def _scalar(self, query: str, *arguments: object) -> Any:
         return self._all(query, *arguments)[0][0]
@@ -395,7 +395,8 @@ class Journal:
     def _found(self, column: str, game: int, keys: Sequence[bytes]) -> list[Any]:
         if not keys:
             return []
-        return self._all(FIND.format(column), game, b"".join(keys), len(keys[0]))
+        query = FIND.format(column)
+        return self._all(query, game=game, keys=b"".join(keys), width=len(keys[0]))
 
     def _utilities(self, rows: Sequence[Any]) -> dict[bytes, float]:
         """Return coalitions with their utilities; raise an error when these make no sense."""

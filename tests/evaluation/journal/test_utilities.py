@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.evaluation.journal.files import keys_of
 
 from fairshapley.errors import JournalError
+from fairshapley.evaluation import journal
 from fairshapley.evaluation.journal import Journal
 
 
@@ -106,3 +108,10 @@ def test_failures_are_kept_apart_from_values(tmp_path):
         journal.append(game, [b"\x01"], [1.0])
         assert journal.lookup(game, [b"\x01"]) == {b"\x01": 1.0}
         assert journal.failures(game) == {}, "it has a utility by now"
+
+
+def test_statements_hold_no_numbered_placeholders():
+    """Python 3.12 warns of ``?1`` with a sequence of arguments, and Python 3.14 refuses it."""
+    statements = [text for text in vars(journal).values() if isinstance(text, str)]
+    assert any("?" in text for text in statements)
+    assert not [text for text in statements if re.search(r"\?\d", text)]

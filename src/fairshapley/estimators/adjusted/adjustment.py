@@ -15,6 +15,7 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, fit_linear, no_proxies
+from fairshapley.estimators.adjusted.process import PRECISION
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.stacked_proxy import (
@@ -231,6 +232,8 @@ class Adjustment:
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
         factors = min(max(factor, 1.0), MAX_DEPENDENCE) * halves.factors(moments)
         variances = plain.variances * factors + self._unseen()
+        if self.stages and isinstance(self.stages[0].proxies, StackedProxies):
+            variances = np.maximum(variances, (PRECISION * np.abs(self.sample.gains).max()) ** 2)
         return replace(plain, variances=variances, counts=plain.counts - halves.count)
 
     def _unseen(self) -> float:

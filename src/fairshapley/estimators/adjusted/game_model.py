@@ -21,6 +21,7 @@ import numpy as np
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.process import (
+    PRECISION,
     PRIOR_MEANS,
     STARTS,
     Noise,
@@ -150,7 +151,7 @@ def fit_posterior(
         spread *= len(gains) / max(len(gains) - len(PRIOR_MEANS), 1)
     if not np.isfinite(mean).all() or not np.isfinite(spread).all():
         return equal
-    return Posterior(unit * mean, unit**2 * spread, weights)
+    return Posterior(unit * mean, unit**2 * np.maximum(spread, PRECISION**2), weights)
 
 
 def _distinct(masks: BoolArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,12 +7,17 @@ squares on coalitions that were left out one by one. Each unit is then judged by
 its fold, a block of the inverse covariance away. The values of a member are known in closed form.
 
 What was enumerated is known to all members, as far as it is not too much.
+
+Boosted trees are tried beside the processes, which know nothing of maxima and flows. Where a trial
+shows that they foresee more, units are judged by both, with weights from the other half.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -20,7 +25,9 @@ from scipy.optimize import nnls
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.estimators.adjusted.boosted_trees import Forest
 from fairshapley.estimators.adjusted.process import (
+    PRECISION,
     Observations,
     Prior,
     Process,
@@ -49,10 +56,15 @@ MIN_SHARE = 0.02
 MAX_KNOWN = 512
 # The rows of a covariance that are in memory at a time.
 BLOCK = 2048
+# Trees are tried from this many units on, by at most this many of half the folds. They are used if
+# they take off this share of what processes leave.
+MIN_TREE_UNITS, TRIAL_UNITS, MIN_TAKEN = 128, 512, 0.1
 
 
 Chosen: TypeAlias = tuple[tuple[float, Prior, FloatArray], ...]
-"""Weights, kinds and parameters of the members of a stack"""
+"""Weights, kinds and parameters of the processes of a stack"""
+Members: TypeAlias = tuple[tuple[float, Process | Forest], ...]
+"""The members of a stack with their weights"""
 
 
 def takes_stack(weights: SizeWeights) -> bool:
@@ -65,8 +77,8 @@ def takes_stack(weights: SizeWeights) -> bool:
 class StackedProxies:
     """What the folds' own proxies say of the units that they were fitted to, and one for others."""
 
-    members: tuple[tuple[float, Process], ...]
-    """Those of the proxy that saw all units, with their weights"""
+    members: Members
+    """The members of the proxy that saw all units, with their weights"""
     masks: MaskArray
     """The training units"""
     residuals: FloatArray
@@ -82,8 +94,8 @@ class StackedProxies:
         """The gains of later units, by the proxy that saw all."""
         rows = masks.astype(np.float64)
         gains = np.zeros(len(rows))
-        for share, process in self.members:
-            gains += share * process.predict(rows)
+        for share, member in self.members:
+            gains += share * member.predict(rows)
         return gains
 
     def interior_values(self, weights: SizeWeights, interior: BoolArray) -> FloatArray:
@@ -116,7 +128,11 @@ def fit_stacked(
     else:
         choices = fit.chosen(0), fit.chosen(1)
     members, _ = (fit.judged(half, chosen) for half, chosen in enumerate(choices))
-    return StackedProxies(members, fit.masks, fit.residuals, fit.values, fit.influence, choices)
+    shares = fit.tree_shares(0, choices[0]), fit.tree_shares(1, choices[1])
+    if any(rough for _, rough in shares):
+        members = fit.with_trees(members, shares)
+    influence = fit.influence.sum(axis=0)
+    return StackedProxies(members, fit.masks, fit.residuals, fit.values, influence, choices)
 
 
 class _Fit:
@@ -136,18 +152,18 @@ class _Fit:
         self.seen = Observations(masks, np.concatenate([known[1], sample.gains]))
         self.residuals: FloatArray = sample.gains.copy()
         self.values = np.zeros((sample.n_folds + 1, weights.n_players))
-        self.influence = np.zeros(self.masks.shape)
+        self.influence = np.zeros((2, *self.masks.shape))
         at = sample.sizes - 1
         inside, outside = weights.inside[at], weights.outside[at]
         drawn = sample.probabilities[:, None]
         self.factors = np.where(self.masks > 0, inside[:, None], -outside[:, None]) / drawn
 
-    def judged(self, half: int, chosen: Chosen) -> tuple[tuple[float, Process], ...]:
+    def judged(self, half: int, chosen: Chosen) -> Members:
         """The members with their weights, by which the even or the odd folds were judged."""
-        members = tuple((share, Process(self.seen, prior, at)) for share, prior, at in chosen)
+        members = [(share, Process(self.seen, prior, at)) for share, prior, at in chosen]
         for share, process in members:
             self._judge(half, share, process)
-        return members
+        return tuple(members)
 
     def chosen(self, half: int) -> Chosen:
         """What half of the folds uses, from the other half."""
@@ -166,9 +182,7 @@ class _Fit:
             left = Process(some, prior, at).left_out[-len(others) :]
             found.append(at)
             foreseen.append(gains - left)
-        sizes, drawn = self.sample.sizes[others] - 1, self.sample.probabilities[others]
-        roots = np.sqrt(self.weights.power[sizes]) / drawn
-        shares, _ = nnls(np.stack(foreseen, axis=1) * roots[:, None], gains * roots)
+        shares = self._shares(others, foreseen)
         members = zip(shares.tolist(), PRIORS, found, strict=True)
         return tuple(member for member in members if member[0] > MIN_SHARE)
 
@@ -193,18 +207,28 @@ class _Fit:
             effect = len(own) * (whole - inverse[:, own] @ (block @ each))
             effect += block.T @ self.factors[units]
             effect[own] = 0.0
-            self.influence += share * effect[first:]
+            self.influence[half] += share * effect[first:]
 
     def _values(self, process: Process) -> FloatArray:
-        """E[x_i(k(·, S_t))] over the sizes that are sampled, of each observation S_t.
+        """E[x_i(k(·, S_t))] over the sizes that are sampled, of each observation S_t."""
+        semivalue = self.weights.semivalue
+        whole = process.cross(semivalue) + process.shared_cross(semivalue)[:, None]
+        return self._sampled(whole, process.covariance)
 
-        The value of the covariance function as a whole, less what ∅, N and the enumerated sizes
-        add to it.
+    def _sampled(
+        self, whole: FloatArray, predict: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """Return the values of functions less what ∅, N and the enumerated sizes add to them.
+
+        Parameters
+        ----------
+        whole
+            The values of each function, one in each row.
+        predict
+            The gains of coalitions under each function, one in each column.
         """
         weights, n = self.weights, self.weights.n_players
-        values = process.cross(weights.semivalue)
-        ends = 2.0 * weights.ends[1] * process.covariance(np.ones((1, n)))[0]
-        values += (process.shared_cross(weights.semivalue) - ends)[:, None]
+        values = whole - 2.0 * weights.ends[1] * predict(np.ones((1, n))).T
         for size in range(1, n // 2 + 1):
             if self.interior[size - 1] or not weights.base[size - 1]:
                 continue
@@ -215,5 +239,75 @@ class _Fit:
                 masks = bits.unrank(ranks, n, size).astype(np.float64)
                 inside, outside = weights.inside[size - 1], weights.outside[size - 1]
                 share = scale * (masks * (inside + outside) - outside)
-                values -= process.covariance(masks).T @ share
+                values -= predict(masks).T @ share
         return values
+
+    @cached_property
+    def _roots(self) -> FloatArray:
+        """The weight of each unit's residual in the values of all players together."""
+        roots: FloatArray = np.sqrt(self.weights.power[self.sample.sizes - 1])
+        return roots / self.sample.probabilities
+
+    def _shares(self, units: IntArray, foreseen: Sequence[FloatArray] | FloatArray) -> FloatArray:
+        """Return the weights with which predictions of some units explain most of their gains."""
+        roots, gains = self._roots[units], self.sample.gains[units]
+        shares, _ = nnls((np.asarray(foreseen) * roots).T, gains * roots)
+        return shares
+
+    def _forest(self, units: IntArray) -> Forest:
+        """Return trees that were grown on some units and on what was enumerated."""
+        rows = np.concatenate([np.arange(self.first), self.first + units])
+        return Forest(self.seen.masks[rows], self.seen.gains[rows])
+
+    def tree_shares(self, half: int, chosen: Chosen) -> tuple[float, float]:
+        """Return the weights of processes and of trees for half of the folds, from the other half.
+
+        Trees that were grown on three quarters of the other half are judged by the last quarter.
+        """
+        others = np.flatnonzero(self.sample.folds % 2 != half)[:TRIAL_UNITS]
+        out = self.sample.folds[others] // 2 == 0
+        if len(self.masks) < MIN_TREE_UNITS or not chosen:
+            return 1.0, 0.0
+        rows = np.concatenate([np.arange(self.first), self.first + others])
+        some, units = self.seen.some(rows), others[out]
+        gains = self.sample.gains[units]
+        by_processes = np.zeros(len(units))
+        for share, prior, at in chosen:
+            left = Process(some, prior, at).left_out[self.first :][out]
+            by_processes += share * (gains - left)
+        if np.abs(gains - by_processes).max() <= PRECISION * np.abs(gains).max():
+            return 1.0, 0.0
+        by_trees = self._forest(others[~out]).predict(self.masks[units])
+        foreseen = np.stack([by_processes, by_trees])
+        shares = self._shares(units, foreseen)
+        left, rest = self._roots[units] * (gains - np.stack([by_processes, shares @ foreseen]))
+        if rest @ rest > (1.0 - MIN_TAKEN) * (left @ left):
+            return 1.0, 0.0
+        return float(shares[0]), float(shares[1])
+
+    def with_trees(self, members: Members, shares: Sequence[tuple[float, float]]) -> Members:
+        """Judge each unit also by trees that were grown without its fold; return all members."""
+        folds, n_folds = self.sample.folds, self.sample.n_folds
+        forests, values, by_trees = [], np.zeros_like(self.values), np.zeros(len(folds))
+        for group in range(n_folds // 2):
+            out = folds // 2 == group
+            forests.append(self._forest(np.flatnonzero(~out)))
+            by_trees[out] = forests[-1].predict(self.masks[out])
+            values[2 * group : 2 * group + 2] = self._values_of_trees(forests[-1])
+        values[-1] = values[:-1].mean(axis=0)
+        for half, (smooth, rough) in enumerate(shares):
+            own = folds % 2 == half
+            gains = self.sample.gains[own]
+            by_processes = gains - self.residuals[own]
+            self.residuals[own] = gains - smooth * by_processes - rough * by_trees[own]
+            # The even folds' weights are also those of the proxy that saw all, the last column.
+            columns = np.arange(half, n_folds + 1, 2)
+            self.values[columns] = smooth * self.values[columns] + rough * values[columns]
+            self.influence[half] *= smooth
+        smooth, rough = shares[0]
+        scaled = [(smooth * share, member) for share, member in members]
+        return *scaled, *((rough / len(forests), forest) for forest in forests)
+
+    def _values_of_trees(self, forest: Forest) -> FloatArray:
+        whole = forest.values(self.weights.semivalue)[None]
+        return self._sampled(whole, lambda masks: forest.predict(masks)[:, None])[0]
