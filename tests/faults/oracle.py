@@ -173,11 +173,6 @@ def journalled(path: Path) -> dict[bytes, float]:
             return dict(connection.execute(known).fetchall())
 
 
-def open_files() -> int:
-    descriptors = Path("/proc/self/fd")
-    return len(list(descriptors.iterdir())) if descriptors.exists() else 0
-
-
 def holdings(folder: Path) -> set[object]:
     """What a run takes for a time and must give back: files in its folder, threads, a handler.
 

@@ -1,7 +1,6 @@
 """Every experiment's configuration holds together, without running any."""
 
 import pickle
-import re
 
 import pytest
 
@@ -17,8 +16,6 @@ SCENARIOS = [(one, scenario) for one in CASES for scenario in one.scenarios]
 
 @pytest.mark.parametrize("experiment", CASES, ids=lambda one: one.name)
 def test_configuration(experiment):
-    assert re.fullmatch(r"[a-z0-9-]+", experiment.name)
-    assert EXPERIMENTS[experiment.name] is experiment
     names = [scenario.name for scenario in experiment.scenarios]
     assert len(set(names)) == len(names)
     assert set(experiment.methods) <= set(METHODS)
@@ -33,24 +30,12 @@ def test_configuration(experiment):
         assert setting.truth is None or setting.truth.method in METHODS
     measures = [measure.name for measure in experiment.measures]
     assert len(set(measures)) == len(measures)
-    for measure in experiment.measures:
-        assert (measure.each is None) != (measure.together is None)
     # Both accountings: what the estimator says of itself, and what the truth says.
     assert {"min_fidelity", "true_min_fidelity", "mse"} <= set(measures)
 
 
 @pytest.mark.parametrize(("experiment", "scenario"), SCENARIOS, ids=lambda one: one.name)
 def test_scenario(experiment, scenario):
-    assert re.fullmatch(r"[a-z0-9_-]+", scenario.name)
     semivalues.parse_semivalue(scenario.semivalue)
     assert not scenario.needs or scenario.needs in available()
     assert pickle.loads(pickle.dumps(scenario)).name == scenario.name  # noqa: S301 - our own
-
-
-def test_trials_are_those_of_the_paper_or_more():
-    trials = {one.name: one.settings["full"].trials for one in CASES}
-    assert trials["fidelity-ape"] == trials["xi"] == 20
-    assert trials["symmetry"] == trials["nullity"] == trials["add-remove"] == 10
-    for name in ("datasets", "agents", "federations", "features"):
-        assert (trials[name], trials[f"{name}-code"]) == (10, 20)
-    assert trials["audit"] == 60
