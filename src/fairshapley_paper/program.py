@@ -172,8 +172,9 @@ def together(rounds: Sequence[Outcome], spans: Sequence[int], xi: float) -> Outc
     xi
         The ξ of the scores.
     """
-    values = np.average([one.values / one.values.mean() for one in rounds], axis=0, weights=spans)
-    scores = [(np.abs(one.values) + xi) ** 2 / one.variances for one in rounds]
+    shares = [played.values / played.values.mean() for played in rounds]
+    values = np.average(shares, axis=0, weights=spans)
+    scores = [(np.abs(played.values) + xi) ** 2 / played.variances for played in rounds]
     variances = (np.abs(values) + xi) ** 2 / np.average(scores, axis=0, weights=spans)
     return Outcome(values, variances, rounds[0].evaluations, rounds[0].marginals)
 

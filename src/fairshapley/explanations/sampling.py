@@ -236,9 +236,9 @@ class RowSampler:
             # What was not drawn takes ten times longer to tell: it is asked last.
             if not self._certificate(fair, row, level, thorough=False):
                 continue
-            if said := self._certificate(fair, row, level, thorough=True):
+            if reached := self._certificate(fair, row, level, thorough=True):
                 done[place], found.level_shares[self.places[row]] = True, share
-                found.stopped[self.places[row]] = said + " at the last look" * final
+                found.stopped[self.places[row]] = reached + " at the last look" * final
         self.last_look = first.evaluations
         return done
 

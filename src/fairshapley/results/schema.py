@@ -8,7 +8,7 @@ from fairshapley.results.serialising import (
     FORMAT_VERSION,
     Schema,
     is_required,
-    kind_of,
+    kind_of_field,
     stored_fields,
 )
 
@@ -29,8 +29,8 @@ def json_schema() -> Schema:
         "type": "object",
         "$defs": {"number": {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}},
         "properties": known
-        | {"digest": kind_of("str")[1]}
-        | {name: kind_of(str(item.type))[1] for name, item in fields.items()},
+        | {"digest": kind_of_field("str")[1]}
+        | {name: kind_of_field(str(item.type))[1] for name, item in fields.items()},
         "required": [*known, *(name for name, item in fields.items() if is_required(item))],
         "additionalProperties": False,
     }

@@ -240,7 +240,7 @@ def with_fields(result: Kind, **changed: Any) -> Kind:
 def _read(item: Field[Any], value: Any) -> Any:
     """The value of a field from plain data."""
     try:
-        return kind_of(str(item.type))[0](value)
+        return kind_of_field(str(item.type))[0](value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
 
@@ -271,31 +271,31 @@ def plain(value: Any) -> Any:
     return value
 
 
-def kind_of(annotation: str) -> tuple[Callable[[Any], Any], Schema]:
+def kind_of_field(annotation: str) -> tuple[Callable[[Any], Any], Schema]:
     """Return what copies plain data of an annotation, or raises an error, and its JSON schema.
 
     Examples
     --------
-    >>> read, schema = kind_of("int | None")
+    >>> read, schema = kind_of_field("int | None")
     >>> read(3), read(None), schema
     (3, None, {'anyOf': [{'type': 'integer'}, {'type': 'null'}]})
     """
     plain_kind, _, optional = annotation.partition(" | ")
     if optional:
-        read, schema = kind_of(plain_kind)
+        read, schema = kind_of_field(plain_kind)
         either = {"anyOf": [schema, {"type": "null"}]}
         return lambda value: None if value is None else read(value), either
     if annotation in KINDS:
         return KINDS[annotation]
     inner = annotation.removeprefix("tuple[").removesuffix("]")
     if inner.endswith(", ..."):
-        read, schema = kind_of(inner.removesuffix(", ..."))
+        read, schema = kind_of_field(inner.removesuffix(", ..."))
         repeated = {"type": "array", "items": schema}
         return lambda value: tuple(map(read, _items(value))), repeated
     record = RECORDS.get(annotation)
     kinds = inner.split(", ") if record is None else record.__annotations__.values()
     readers, schemas = zip(
-        *(kind_of(getattr(part, "__forward_arg__", part)) for part in kinds), strict=True
+        *(kind_of_field(getattr(part, "__forward_arg__", part)) for part in kinds), strict=True
     )
     least = len(readers)
     if record is not None:  # entries with a default may be missing: they are newer than the file
