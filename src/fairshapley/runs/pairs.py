@@ -9,8 +9,6 @@ coalition size. Pairs are linear in a game, so that their means and variances ha
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
@@ -18,11 +16,14 @@ from scipy.optimize import minimize
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.estimators.adjusted.process import Quadrature
+from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.cache import Cache
 from fairshapley.games.game import MAX_TABLE_PLAYERS
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
+from fairshapley.semivalues import Shapley
 
 # With more players the pairs are too many to be told apart, and to be looked at.
 MOST_PLAYERS = 40
@@ -67,16 +68,13 @@ def exact_pairs(table: FloatArray) -> FloatArray:
            [-1.,  0.]])
     """
     n_players = table.size.bit_length() - 1
-    nodes, weights = _nodes(n_players)
-    sizes = np.arange(n_players - 1)[:, None]
-    each = (nodes**sizes * (1 - nodes) ** (n_players - 2 - sizes)) @ weights
-    each = each[np.bitwise_count(np.arange(table.size // 4, dtype=np.uint64))]
     found = np.zeros((n_players, n_players))
-    for i, j in combinations(range(n_players), 2):
-        cube = table.reshape(-1, 2, 1 << (j - i - 1), 2, 1 << i)
-        with_j, without_j = (cube[:, at, :, 1] - cube[:, at, :, 0] for at in (1, 0))
-        found[i, j] = found[j, i] = each @ (with_j - without_j).ravel()
-    return found
+    for player in range(n_players):
+        # The pairs of a player are the Shapley values of the others in what the player adds.
+        halves = table.reshape(-1, 2, 1 << player)
+        added = (halves[:, 1] - halves[:, 0]).ravel()
+        found[np.arange(n_players) != player, player] = exact_values(added, Shapley())
+    return (found + found.T) / 2
 
 
 def pairs_from(masks: BoolArray, utilities: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -107,12 +105,6 @@ def pairs_from(masks: BoolArray, utilities: FloatArray) -> tuple[FloatArray, Flo
     except LinAlgError:
         return None
     return spread * means, spread * np.sqrt(variances)
-
-
-def _nodes(n_players: int) -> tuple[FloatArray, FloatArray]:
-    """Return nodes and weights that integrate polynomials of degree n over 0 to 1 exactly."""
-    nodes, weights = np.polynomial.legendre.leggauss(n_players // 2 + 1)
-    return (nodes + 1) / 2, weights / 2
 
 
 class _Process:
@@ -152,7 +144,8 @@ class _Process:
         solved = cho_solve(factor, utilities)
         first, second = np.triu_indices(n_players, 1)
         stay = np.exp(-self.rates)
-        nodes, weights = _nodes(n_players)
+        rule = Quadrature.of(n_players)
+        nodes, weights = rule.nodes, rule.weights
         jumps = (2.0 * masks - 1) * (1 - stay)
         cross = np.zeros((len(masks), len(first)))
         for node, weight in zip(nodes, weights, strict=True):
