@@ -16,6 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 import fairshapley as fs
 from fairshapley.games.information import InformationGame
 from fairshapley.testing import check_game
+from tests.games.data_samples import all_coalitions
 
 KERNEL = {"length_scale": 2.0, "scale": 1.5, "noise": 0.1}
 
@@ -26,10 +27,6 @@ def agents(n, rows, features=4):
     table = data.data[:, :features] / data.data[:, :features].std(axis=0)
     order = np.random.default_rng(0).permutation(len(table))[: n * rows].reshape(n, rows)
     return [table[part] for part in order], [data.target[part] for part in order]
-
-
-def all_coalitions(n):
-    return np.array(list(product([False, True], repeat=n)))
 
 
 def gain(datasets, mask, length_scale=2.0, scale=1.5, noise=0.1):

@@ -2,7 +2,6 @@
 
 import math
 import pickle
-from itertools import product
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from sklearn.datasets import load_wine
 import fairshapley as fs
 from fairshapley.games.volume import VolumeGame
 from fairshapley.testing import check_game
+from tests.games.data_samples import all_coalitions
 
 
 def providers(n, rows, features):
@@ -23,10 +23,6 @@ def providers(n, rows, features):
     table = (table - table.mean(axis=0)) / table.std(axis=0)
     order = np.random.default_rng(0).permutation(len(table))
     return [table[order[i * rows : (i + 1) * rows]] for i in range(n)]
-
-
-def all_coalitions(n):
-    return np.array(list(product([False, True], repeat=n)))
 
 
 def robust_volume(rows, omega):

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -169,8 +169,6 @@ class DataGame:
     array([0.333, 0.833])
     """
 
-    _chunk_bytes: ClassVar[int] = CHUNK_BYTES
-
     def __init__(
         self,
         model: Any,
@@ -324,7 +322,7 @@ class DataGame:
         width = 1 if self.classes is None else len(self.classes)
         masks = len(self._players.rows) + 8 * self.n_players
         bytes_each = masks + 32 * width * len(self._fitter.test)
-        step = max(1, self._chunk_bytes // bytes_each)
+        step = max(1, CHUNK_BYTES // bytes_each)
         with quiet():
             for start in range(0, len(checked), step):
                 part = slice(start, start + step)
