@@ -41,8 +41,7 @@ def fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> Float
     >>> fidelity([0.5, 0.0], [0.01, 0.01], xi=0.1)
     array([36.,  1.])
     """
-    phi, variance = _arrays(values, variances)
-    return _ratio(np.abs(phi) + check_xi(xi), variance)
+    return _score(values, variances, xi, below=0.0)
 
 
 def lower_fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> FloatArray:
@@ -56,11 +55,11 @@ def lower_fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) ->
     >>> lower_fidelity([0.5, 0.05], [0.01, 0.01], xi=0.1)
     array([25.,  1.])
     """
-    phi, variance = _arrays(values, variances)
-    return _ratio(np.maximum(np.abs(phi) - np.sqrt(variance), 0.0) + check_xi(xi), variance)
+    return _score(values, variances, xi, below=1.0)
 
 
-def _arrays(values: ArrayLike, variances: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _score(values: ArrayLike, variances: ArrayLike, xi: float, *, below: float) -> FloatArray:
+    """Return the score of values that are moved `below` standard errors towards zero."""
     phi = np.asarray(values, dtype=np.float64)
     variance = np.asarray(variances, dtype=np.float64)
     if phi.shape != variance.shape:
@@ -69,11 +68,7 @@ def _arrays(values: ArrayLike, variances: ArrayLike) -> tuple[FloatArray, FloatA
         )
     if (variance < 0).any():
         raise InputError("a variance is negative: give the squares of the standard errors")
-    return phi, variance
-
-
-def _ratio(signal: FloatArray, variance: FloatArray) -> FloatArray:
-    """signal²/variance, infinite where the variance is 0."""
+    signal = np.maximum(np.abs(phi) - below * np.sqrt(variance), 0.0) + check_xi(xi)
     proven = variance == 0
     return np.where(proven, np.inf, np.square(signal) / np.where(proven, 1.0, variance))
 

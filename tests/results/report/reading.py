@@ -10,7 +10,7 @@ from fairshapley.results.report.players import PlayerTable
 
 
 def players(result, labels=None, epsilon1=0.5, delta=0.1):
-    return PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
+    return PlayerTable(result, epsilon1=epsilon1, delta=delta, labels=labels)
 
 
 def inner(tag, text):

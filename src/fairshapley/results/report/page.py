@@ -62,7 +62,7 @@ def report_html(
     findings = result.findings(epsilon1, delta)
     stated = findings.certificate
     epsilon1, delta, smallest = stated.epsilon1, stated.delta, stated.tightest
-    table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
+    table = PlayerTable(result, epsilon1=epsilon1, delta=delta, labels=labels)
     drawn = charts(result, table, epsilon1, delta)
     scripts = [_plotly(), *(source(name) for name in ("common.js", "table.js", "charts.js"))]
     distinct = sorted(set(table.labels or ()))
@@ -195,10 +195,10 @@ def _plain(value: Any) -> Any:
 
 def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[str, Any]:
     """What the scripts of the page read."""
-    columns: dict[str, Any] = {
-        "name": list(table.names),
-        "label": None if table.labels is None else list(table.labels),
-        "rows": None if table.row_counts is None else list(table.row_counts),
+    columns = {
+        "name": table.names,
+        "label": table.labels,
+        "rows": table.row_counts,
         "value": result.values,
         "lower": table.lower,
         "upper": table.upper,
@@ -206,14 +206,9 @@ def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[s
         "fidelity": table.fidelity,
         "count": result.counts,
         "sign": table.signs,
-        "group": table.group_numbers(),
+        "group": table.group_numbers,
         "null": table.nulls.astype(np.int64),
-        "found": list(table.found),
+        "found": table.found,
     }
-    data = {
-        "players": columns,
-        "exact": result.exact,
-        "charts": {key: chart.data for key, chart in drawn.items()},
-    }
-    plain: dict[str, Any] = _plain(data)
-    return plain
+    data = {key: chart.data for key, chart in drawn.items()}
+    return {"players": _plain(columns), "exact": result.exact, "charts": _plain(data)}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairshapley._basics.text import visible
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.player_data import identical_groups
 from fairshapley.results.warnings import remarks_of
@@ -20,72 +18,49 @@ if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
 
-@dataclass(frozen=True, eq=False)
 class PlayerTable:
-    """One row per player."""
+    """One row per player: its interval, and what it is called out for.
 
-    result: Result
-    names: tuple[str, ...]
-    labels: tuple[str, ...] | None
-    row_counts: tuple[int, ...] | None
-    """How many rows each player has, where that says something: not where each has one"""
-    lower: FloatArray
-    """Ends of simultaneous intervals; NaN, as `upper`, where nothing bounds the value"""
-    upper: FloatArray
-    signs: IntArray
-    """1 or −1 where a value is shown to be above or below zero, else 0"""
-    groups: tuple[tuple[int, ...], ...]
-    """Players that the game knows to be identical, group by group"""
-    nulls: BoolArray
-    """Whose value is null for all practical purposes, or declared so"""
+    `signs` are 1 or −1 where a value is shown to be above or below zero, else 0; `groups` hold
+    players that the game knows to be identical; `nulls` are players whose value is null for all
+    practical purposes, or declared so; `found` is what was found in the data of each player. Ends
+    of intervals are NaN where nothing bounds the value.
+    """
 
-    @classmethod
-    def of(
-        cls, result: Result, *, epsilon1: float, delta: float, labels: Sequence[Any] | None
-    ) -> PlayerTable:
-        """The players of a result."""
-        decisions = result.findings(delta=delta).decisions
-        known = np.isfinite(decisions.lower) & np.isfinite(decisions.upper)
-        lower, upper = (
-            np.where(known, ends, np.nan) for ends in (decisions.lower, decisions.upper)
-        )
-        limit, signs = result.xi * epsilon1, decisions.signs()
-        nulls = (lower >= -limit) & (upper <= limit)
+    def __init__(
+        self, result: Result, *, epsilon1: float, delta: float, labels: Sequence[Any] | None
+    ) -> None:
+        decisions, n_players = result.findings(delta=delta).decisions, result.n_players
+        ends = np.array([decisions.lower, decisions.upper])
+        self.result, self.labels = result, player_labels(result, labels)
+        self.lower, self.upper = np.where(np.isfinite(ends).all(axis=0), ends, np.nan)
+        self.signs, self.fidelity = decisions.signs(), result.fidelity()
+        limit = result.xi * epsilon1
+        self.nulls: BoolArray = (self.lower >= -limit) & (self.upper <= limit)
         # Who is shown to be below zero is not called near it as well; exact values are or are not.
-        nulls &= signs == 0 if result.exact else signs >= 0
-        nulls[result.n_players - result.evidence.n_nulls :] = True
-        groups = identical_groups(result.game.identical_players, result.n_players)
-        names, counts = result.evidence.player_names, result.game.row_counts
-        if names is None:
-            names = tuple(f"player {player}" for player in range(result.n_players))
-        return cls(
-            result,
-            names=tuple(map(visible, names)),
-            labels=player_labels(result, labels),
-            row_counts=None if counts is None or max(counts) == 1 else counts,
-            lower=lower,
-            upper=upper,
-            signs=signs,
-            groups=tuple(tuple(group) for group in groups if len(group) > 1),
-            nulls=nulls,
-        )
-
-    @property
-    def bounded(self) -> bool:
-        """Whether there are intervals, which hold together with a probability of at least 1 − δ."""
-        return not np.isnan(self.lower).all()
-
-    @cached_property
-    def fidelity(self) -> FloatArray:
-        """The fidelity scores."""
-        return self.result.fidelity()
-
-    @property
-    def negative(self) -> list[int]:
-        """Those below zero, the lowest first."""
+        self.nulls &= self.signs == 0 if result.exact else self.signs >= 0
+        self.nulls[n_players - result.evidence.n_nulls :] = True
+        self.bounded = not np.isnan(self.lower).all()
+        values = result.values
+        # From the highest value to the lowest, those without a value last.
+        self.order: IntArray = np.argsort(-values, kind="stable")
         below = np.flatnonzero(self.signs < 0)
-        lowest: list[int] = below[np.argsort(self.result.values[below], kind="stable")].tolist()
-        return lowest
+        self.negative: list[int] = below[np.argsort(values[below], kind="stable")].tolist()
+        groups = identical_groups(result.game.identical_players, n_players)
+        self.groups = [group for group in groups if len(group) > 1]
+        self.spread = max((float(np.ptp(values[group])) for group in self.groups), default=0.0)
+        self.group_numbers = np.full(n_players, -1)
+        for place, group in enumerate(self.groups):
+            self.group_numbers[group] = place
+        found: list[list[str]] = [[] for _ in range(n_players)]
+        for remark in remarks_of(result):
+            found[remark.player].append(remark.text)
+        self.found = tuple(map("; ".join, found))
+        names = result.evidence.player_names or [f"player {at}" for at in range(n_players)]
+        self.names = tuple(map(visible, names))
+        # How many rows each player has says something only where some have several.
+        counts = result.game.row_counts
+        self.row_counts = None if counts is None or max(counts) == 1 else counts
 
     def others_of_label(self, player: int) -> tuple[int, float]:
         """How many other players have the label of this one, and their mean value."""
@@ -98,31 +73,6 @@ class PlayerTable:
         """The players of each label."""
         labels = np.array(self.labels or (), dtype=object)
         return {label: np.flatnonzero(labels == label) for label in sorted(set(labels))}
-
-    @property
-    def spread(self) -> float:
-        """The largest difference between the values of identical players."""
-        values = self.result.values
-        return max((float(np.ptp(values[list(group)])) for group in self.groups), default=0.0)
-
-    @property
-    def order(self) -> IntArray:
-        """The players from the highest value to the lowest, those without one last."""
-        return np.argsort(-self.result.values, kind="stable")
-
-    @cached_property
-    def found(self) -> tuple[str, ...]:
-        """What was found in the data of each player; empty for most."""
-        said = remarks_of(self.result)
-        players = range(len(self.names))
-        return tuple("; ".join(one.text for one in said if one.player == at) for at in players)
-
-    def group_numbers(self) -> IntArray:
-        """The number of each player's group of identical players, −1 without one."""
-        numbers = np.full(len(self.names), -1)
-        for place, group in enumerate(self.groups):
-            numbers[list(group)] = place
-        return numbers
 
     def interval_text(self, player: int) -> str:
         """A player's interval in words."""

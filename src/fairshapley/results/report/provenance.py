@@ -40,8 +40,10 @@ def snippet(result: Result) -> str:
     """The Python call that repeats the run, given the same game."""
     if result.method == "knn_shapley":
         return _knn_snippet(result)
+    same, known = "the same game", result.game.fingerprint
+    same += f", with fs.games.fingerprint(game) == {known!r}" if known else ""
     if result.method == "leave_one_out":
-        game = f"game = …  # {_game_comment(result)}"
+        game = f"game = …  # {same}"
         return f"import fairshapley as fs\n\n{game}\nvalues = fs.leave_one_out(game)"
     method, extra = _method(result.run.configuration["method"])
     unions = result.run.configuration.get("unions")
@@ -59,7 +61,7 @@ def snippet(result: Result) -> str:
     if result.run.limits.get("on_error") == "skip":
         arguments.append("on_error='skip'")
     lines = ["import fairshapley as fs", "", *extra]
-    lines.append(f"game = …  # {_game_comment(result)}")
+    lines.append(f"game = …  # {same}")
     lines += ["result = fs.estimate(", *(f"    {item}," for item in arguments), ")"]
     return "\n".join(lines)
 
@@ -69,11 +71,6 @@ def _knn_snippet(result: Result) -> str:
     options = [f"{name}={value!r}" for name, value in method.items() if name != "name"]
     call = ", ".join(["X, y, X_test, y_test", *options, f"xi={result.xi!r}"])
     return f"import fairshapley as fs\n\nresult = fs.knn_shapley({call})"
-
-
-def _game_comment(result: Result) -> str:
-    same = f"with fs.games.fingerprint(game) == {result.game.fingerprint!r}"
-    return f"the same game, {same}" if result.game.fingerprint else "the same game"
 
 
 def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
