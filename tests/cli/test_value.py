@@ -18,7 +18,8 @@ def test_values_certificate_and_notes_each_in_their_place(folder):
     assert short.stderr == ""
     first, second, *_ = short.stdout.splitlines()
     assert "has the highest value (" in first
-    assert second.startswith(("Nothing is certified: ", "With a probability of at least 0.9, "))
+    certain = ("Nothing is certified: ", "With a probability of at least 0.9, ", "Judged for all")
+    assert second.startswith(certain)
     assert len(short.stdout.splitlines()) <= 25
     done = run("value", *DATA, "--budget", 300, "--verbose")
     for words in ("Shapley values", "row 1", "fidelity", "standard error"):

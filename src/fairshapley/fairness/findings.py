@@ -91,6 +91,9 @@ class Findings:
         if self.doubts:
             return f"Nothing is certified: {self.doubts[0]}."
         highest = self._candidates(self.decisions.top(1).candidates)
+        if not self.decisions.signs().any():
+            together = "Judged for all players together, no sign is certain yet."
+            return f"{together} {self._chance} the highest is {highest}."
         return f"{self._chance} {self._signs()}, and the highest is {highest}."
 
     def sentences(self) -> list[str]:
@@ -130,7 +133,7 @@ class Findings:
     def _signs(self) -> str:
         signs, evidence = self.decisions.signs(), self.certificate.evidence
         if not signs.any():
-            return "no sign is known"
+            return "none is certain yet"
         below = [int(player) for player in np.argsort(evidence.values) if signs[player] < 0]
         who = f" ({evidence.all_named(below, NAMED)})" if below else ""
         above = several(int((signs > 0).sum()), "value is positive", "values are positive")
