@@ -71,7 +71,7 @@ class Premises:
 
     @classmethod
     def of_table(cls, table: ArrayLike, tolerance: float = 1e-9) -> Premises:
-        """What all 2**n utilities show: null, interchangeable and dominated players.
+        """Return what all 2**n utilities show: null, interchangeable and dominated players.
 
         Differences up to this share of the largest |utility| are rounding.
         """
@@ -85,7 +85,7 @@ class Premises:
 
     @classmethod
     def of_values(cls, truth: ArrayLike, tolerance: float = 1e-9) -> Premises:
-        """What true values show: A1 and A2 are conditional on φ_i = 0 and on φ_i = φ_j.
+        """Return what true values show: A1 and A2 are conditional on φ_i = 0 and on φ_i = φ_j.
 
         Differences up to this share of the largest |φ| are rounding.
         """
@@ -125,7 +125,7 @@ def _as_table(table: ArrayLike) -> FloatArray:
 
 
 def _swap(table: FloatArray, i: int, j: int) -> FloatArray:
-    """v(C ∪ {i}) − v(C ∪ {j}) for all C without i and j."""
+    """Return v(C ∪ {i}) − v(C ∪ {j}) for all C without i and j."""
     low, high = sorted((i, j))
     cube = table.reshape(-1, 2, 1 << (high - low - 1), 2, 1 << low)
     with_high, with_low = cube[:, 1, :, 0], cube[:, 0, :, 1]
@@ -133,7 +133,7 @@ def _swap(table: FloatArray, i: int, j: int) -> FloatArray:
 
 
 def null_players(table: ArrayLike, *, tolerance: float = 0.0) -> tuple[int, ...]:
-    """The players whose every marginal contribution is 0 (up to `tolerance`).
+    """Return the players whose every marginal contribution is 0 (up to `tolerance`).
 
     Examples
     --------
@@ -150,7 +150,7 @@ def null_players(table: ArrayLike, *, tolerance: float = 0.0) -> tuple[int, ...]
 
 
 def symmetric_pairs(table: ArrayLike, *, tolerance: float = 0.0) -> tuple[tuple[int, int], ...]:
-    """The pairs i < j with v(C ∪ {i}) = v(C ∪ {j}) for all C without them.
+    """Return the pairs i < j with v(C ∪ {i}) = v(C ∪ {j}) for all C without them.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def symmetric_pairs(table: ArrayLike, *, tolerance: float = 0.0) -> tuple[tuple[
 def desirable_pairs(
     table: ArrayLike, *, strict_everywhere: bool = False, tolerance: float = 0.0
 ) -> tuple[tuple[int, int], ...]:
-    """The pairs (i, j) where i is strictly more desirable than j.
+    """Return the pairs (i, j) where i is strictly more desirable than j.
 
     F3: v(C ∪ {i}) ≥ v(C ∪ {j}) for all C, with > for at least one. With `strict_everywhere` the
     premise is that of the paper's A3: > for all C. Differences up to `tolerance` count as 0.
@@ -228,7 +228,7 @@ def check_axioms(
 
 
 def check_estimate(estimate: ArrayLike, truth: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Estimates and true values as vectors of one length, or an InputError."""
+    """Return estimates and true values as vectors of one length, or raise InputError."""
     values, phi = checks.vector(estimate, "the estimates"), checks.vector(truth, "the true values")
     if values.shape != phi.shape:
         raise InputError(
@@ -239,14 +239,14 @@ def check_estimate(estimate: ArrayLike, truth: ArrayLike) -> tuple[FloatArray, F
 
 
 def tolerances(values: FloatArray, epsilon1: float, xi: float) -> FloatArray:
-    """What A0 allows each player: ε1·|φ| + ε2, with ε2 = ξ·ε1."""
+    """Return what A0 allows each player: ε1·|φ| + ε2, with ε2 = ξ·ε1."""
     tolerance, floor = check_epsilon1(epsilon1), check_xi(xi)
     with np.errstate(over="ignore"):  # an infinite tolerance is one that always holds
         return tolerance * np.abs(values) + tolerance * floor
 
 
 def within_tolerance(values: ArrayLike, truth: ArrayLike, epsilon1: float, xi: float) -> BoolArray:
-    """A0, closeness: whether |φ̂_i − φ_i| ≤ ε1·|φ_i| + ε2, for each player.
+    """Check A0, closeness, for each player: |φ̂_i − φ_i| ≤ ε1·|φ_i| + ε2.
 
     Equation `equ:A0` of the paper, with ε2 = ξ·ε1. When it holds for all players, so do A1–A3.
 

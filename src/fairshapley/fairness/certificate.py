@@ -269,7 +269,7 @@ class Certificate:
         return "\n".join(self.said)
 
     def _repr_html_(self) -> str:
-        """The verdict, and the sentences."""
+        """Return the verdict and the sentences."""
         title = f"Certified: ε1 = {self._headline:g}, δ = {self.delta:g}"
         if self.evidence.exact:
             title = "Exact"

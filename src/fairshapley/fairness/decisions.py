@@ -112,11 +112,11 @@ class Decisions:
         return [*map(row, order[: SHOWN // 2]), gap, *map(row, order[-SHOWN // 2 :])]
 
     def signs(self) -> IntArray:
-        """1 or −1 where the sign of a value is settled, else 0."""
+        """Return 1 or −1 where the sign of a value is settled, else 0."""
         return (self.lower > 0).astype(np.int64) - (self.upper < 0).astype(np.int64)
 
     def difference(self, i: int, j: int) -> tuple[float, float]:
-        """An interval for φ_i − φ_j."""
+        """Return an interval for φ_i − φ_j."""
         if i == j:
             checks.players([i], len(self.lower))
             return (0.0, 0.0)
@@ -125,12 +125,12 @@ class Decisions:
         return float(low), float(high)
 
     def order(self, i: int, j: int) -> int:
-        """1 when φ_i > φ_j is settled, −1 when φ_i < φ_j is, else 0."""
+        """Return 1 when φ_i > φ_j is settled, −1 when φ_i < φ_j is, else 0."""
         lowest, highest = self.difference(i, j)
         return int(lowest > 0) - int(highest < 0)
 
     def settled_pairs(self) -> int:
-        """The number of pairs whose order is settled.
+        """Return the number of pairs whose order is settled.
 
         Examples
         --------
@@ -141,11 +141,11 @@ class Decisions:
         return int(above.sum())
 
     def bottom(self, k: int) -> TopPlayers:
-        """Who is among the k least valuable players."""
+        """Return who is among the k least valuable players."""
         return Decisions(-self.upper, -self.lower, self.delta).top(k)
 
     def top(self, k: int) -> TopPlayers:
-        """Who is among the k most valuable players."""
+        """Return who is among the k most valuable players."""
         n_players = len(self.lower)
         k = checks.whole("k", k, most=n_players)
         # Ranks in sorted bounds count the players above in O(n log n).
@@ -217,7 +217,7 @@ class Aim:
         return f"the {place} player" if k == 1 else f"the {k} {place} players"
 
     def failure(self, evidence: Evidence, xi: float, delta: float) -> float:
-        """A bound on the probability that the decision which the estimates suggest is wrong.
+        """Bound the probability that the decision which the estimates suggest is wrong.
 
         Differences up to ξ are ties, which may be decided either way; so no decision is open for
         ever, unless ξ is 0.
@@ -232,7 +232,7 @@ class Aim:
         )
 
     def settled_by(self, decisions: Decisions) -> bool:
-        """Whether intervals of all values together settle it."""
+        """Return whether intervals of all values together settle the aim."""
         n_players = len(decisions.lower)
         if self.signs:
             return bool(decisions.signs().all())
@@ -241,12 +241,12 @@ class Aim:
         return (decisions.top(self.top) if self.top else decisions.bottom(self.bottom or 1)).settled
 
     def players(self, evidence: Evidence) -> list[int]:
-        """The players that the decision names: the k first, or all in their order."""
+        """Return the players that the decision names: the k first, or all in their order."""
         values = evidence.values if self.bottom else -evidence.values
         return np.argsort(values, kind="stable")[: self.bottom or self.top].tolist()
 
     def answer(self, evidence: Evidence) -> str:
-        """The decision in words."""
+        """Return the decision in words."""
         if self.signs:
             above, below = (int((side * evidence.values > 0).sum()) for side in (1, -1))
             return f"{above:,} values above zero, {below:,} below"
@@ -254,7 +254,7 @@ class Aim:
 
 
 def _sign_failure(evidence: Evidence, xi: float, delta: float) -> float:
-    """Each value is to one side of zero, or within ξ of it; a true zero can be missed both ways."""
+    """Bound the probability that a value is beyond ξ on the other side of zero."""
     size = np.abs(evidence.values)
     apart = 2.0 * exceedance(evidence, size, delta)
     near = np.ones_like(apart)
@@ -266,7 +266,7 @@ def _sign_failure(evidence: Evidence, xi: float, delta: float) -> float:
 
 
 def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float, delta: float) -> float:
-    """All of the k lie above a threshold, the others below it, give or take ξ/2."""
+    """Bound the probability that no threshold, up to ξ/2, parts the k from the others."""
     ranked = np.argsort(-values, kind="stable")
     first, second = values[ranked[k - 1]], values[ranked[k]]
     chosen = np.zeros(len(values), dtype=bool)
@@ -283,7 +283,7 @@ def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float, delt
 
 
 def _order_failure(evidence: Evidence, xi: float, delta: float) -> float:
-    """A threshold between any two neighbours, in proportion to their errors, give or take ξ/2."""
+    """Bound the probability that thresholds, up to ξ/2, do not part all neighbours."""
     ranked = np.argsort(-evidence.values, kind="stable")
     gaps = -np.diff(evidence.values[ranked]) + xi
     errors = evidence.statement_errors[ranked]

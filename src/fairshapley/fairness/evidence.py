@@ -58,13 +58,13 @@ class Evidence:
     player_names: tuple[str, ...] | None = None
 
     def named(self, player: int) -> str:
-        """A player in a sentence: its name, or its number."""
+        """Return a player in a sentence: its name, or its number."""
         if self.player_names is None:
             return f"player {player}"
         return f"“{visible(' '.join(self.player_names[player].split()))}”"
 
     def all_named(self, players: Sequence[int], most: int) -> str:
-        """Players in a sentence: the first ones, and how many more there are."""
+        """Return players in a sentence: the first ones, and how many more there are."""
         more = [f"{len(players) - most:,} more"] if len(players) > most else []
         return ", ".join([*map(self.named, players[:most]), *more])
 
@@ -97,7 +97,7 @@ class Evidence:
         return np.square(self.standard_errors)
 
     def scaled(self, factor: float, power: float = 1.0) -> Evidence:
-        """The evidence predicted for a multiple of the contributions.
+        """Return the evidence predicted for a multiple of the contributions.
 
         Variances shrink with the power of their number: 1 for plain averages, more for a method
         that learns as it goes.

@@ -31,7 +31,7 @@ BOUNDS = ("chebyshev", "normal")
 
 
 def fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> FloatArray:
-    """The fidelity score of each estimate: a squared signal-to-noise ratio with tolerance ξ.
+    """Return the fidelity score of each estimate: a squared signal-to-noise ratio with tolerance ξ.
 
     A variance of 0 means that the value is proven and gives an infinite score; NaN (a variance
     that could not be estimated) stays NaN.
@@ -45,7 +45,7 @@ def fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> Float
 
 
 def lower_fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> FloatArray:
-    """A cautious estimate of the fidelity: (max(0, |φ̂| − se) + ξ)² / se².
+    """Return a cautious estimate of the fidelity: (max(0, |φ̂| − se) + ξ)² / se².
 
     With |φ̂| plugged in, the score overstates: by about 1 where |φ| is many standard errors, and
     more near zero. The minimum of this one lay below the audited minimum in 97.6 % of 460 runs.
@@ -109,7 +109,7 @@ class Guarantee:
 
 
 def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> FloatArray:
-    """Lemma 1: the probability that each player's estimate is off by more than ε1·(|φ| + ξ).
+    """Return, by Lemma 1, how probably each estimate is off by more than ε1·(|φ| + ξ).
 
     Chebyshev: 1/(ε1²f), 1 where ε1²f ≤ 1. Normal: 2(1 − Φ(ε1√f)).
     """
@@ -122,7 +122,7 @@ def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> 
 def guarantee(
     fidelity: ArrayLike, epsilon1: float, *, xi: float, independent: bool, bound: str = "chebyshev"
 ) -> Guarantee:
-    """The fairness that fidelity scores guarantee (Proposition 1, Remark 1).
+    """Return the fairness that fidelity scores guarantee (Proposition 1, Remark 1).
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def required_fidelity(
     independent: bool = True,
     bound: str = "chebyshev",
 ) -> float:
-    """The minimum fidelity with which n players are (ε1, ξ·ε1, δ)-Shapley fair (Proposition 1).
+    """Return the minimum fidelity for (ε1, ξ·ε1, δ)-Shapley fairness (Proposition 1).
 
     Examples
     --------

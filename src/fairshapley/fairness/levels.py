@@ -34,20 +34,20 @@ EVEN_LOOKS = 6
 
 
 def check_epsilon1(epsilon1: float) -> float:
-    """ε1 as a positive finite float, or an InputError."""
+    """Return ε1 as a positive finite float, or raise InputError."""
     # Beyond these, squares overflow; nobody means such a tolerance.
     remedy = "it is the tolerated share of a value: give a positive number such as 0.5"
     return checks.real("epsilon1", epsilon1, above=1e-100, below=1e100, remedy=remedy)
 
 
 def check_delta(delta: float) -> float:
-    """δ as a float strictly between 0 and 1, or an InputError."""
+    """Return δ as a float strictly between 0 and 1, or raise InputError."""
     remedy = "it is the tolerated probability of failure: give a number between 0 and 1"
     return checks.real("delta", delta, above=1e-100, below=1, remedy=remedy)
 
 
 def check_xi(xi: float) -> float:
-    """ξ as a float of at least 0, or an InputError."""
+    """Return ξ as a float of at least 0, or raise InputError."""
     remedy = "it is the tolerance near zero, in the unit of the utility"
     return checks.real("xi", xi, least=0, below=1e100, remedy=remedy)
 
@@ -62,7 +62,7 @@ def check_variances(variances: FloatArray) -> None:
 
 
 def player_level(delta: float, n_players: int, *, independent: bool) -> float:
-    """The probability of failure left to each of n players so that all hold at 1 − δ.
+    """Return the probability of failure left to each of n players so that all hold at 1 − δ.
 
     Šidák's 1 − (1 − δ)^(1/n) for independent estimates, the union bound δ/n otherwise.
 
@@ -79,7 +79,7 @@ def player_level(delta: float, n_players: int, *, independent: bool) -> float:
 
 
 def joint_failure(failures: FloatArray, *, independent: bool) -> float:
-    """The probability that any of several events fails: δ of their failure probabilities."""
+    """Return the probability that any of several events fails: δ of their failure probabilities."""
     if (failures >= 1).any():
         return 1.0
     if independent:
@@ -88,7 +88,7 @@ def joint_failure(failures: FloatArray, *, independent: bool) -> float:
 
 
 def planned_look(number: int, n_players: int) -> int:
-    """The evaluations at which a look is planned, the first being number 0.
+    """Return the evaluations at which a look is planned, the first being number 0.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def planned_look(number: int, n_players: int) -> int:
 
 
 def spent_share(evaluations: int, n_players: int) -> float:
-    """The share of δ that planned looks have used up after a number of evaluations.
+    """Return the share of δ that planned looks have used up after a number of evaluations.
 
     Examples
     --------

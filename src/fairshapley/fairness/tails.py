@@ -41,7 +41,7 @@ DOMINANT = 0.5
 
 
 def all_equal(evidence: Evidence) -> BoolArray:
-    """The players whose contributions were all equal, so that their spread is unknown."""
+    """Return the players whose contributions were all equal, so that their spread is unknown."""
     unknown = np.zeros(evidence.n_players, dtype=bool)
     if evidence.extremes is not None and not evidence.exact:
         unknown = evidence.extremes == 0
@@ -50,7 +50,7 @@ def all_equal(evidence: Evidence) -> BoolArray:
 
 
 def doubts(evidence: Evidence, bound: str = "normal") -> tuple[str, ...]:
-    """Why nothing may be stated with a probability; empty where something may.
+    """Return why nothing may be stated with a probability; empty where something may.
 
     Half-widths allow for few and skewed contributions, and for coalitions that were not drawn. What
     they cannot allow for is here.
@@ -80,7 +80,7 @@ def doubts(evidence: Evidence, bound: str = "normal") -> tuple[str, ...]:
 
 
 def allowances(evidence: Evidence, delta: float) -> FloatArray:
-    """By how much each value may be off because of what was not met in any draw.
+    """Return by how much each value may be off because of what was not met in any draw.
 
     Beside what coalitions hide from everybody, a player whose contributions hardly vary may have
     missed a kind that others show: in m draws a kind that was not met has a share of at most
@@ -110,7 +110,7 @@ def allowances(evidence: Evidence, delta: float) -> FloatArray:
 
 
 def skew_terms(evidence: Evidence) -> FloatArray:
-    """|γ|/(6√m), by which a skewness γ of m contributions moves quantiles of Student's t."""
+    """Return |γ|/(6√m), by which a skewness γ of m contributions moves quantiles of Student's t."""
     if evidence.skewness is None:
         return np.zeros(evidence.n_players)
     terms = np.abs(evidence.skewness) / (6.0 * np.sqrt(np.maximum(evidence.counts, 1)))
@@ -118,7 +118,7 @@ def skew_terms(evidence: Evidence) -> FloatArray:
 
 
 def exceedance(evidence: Evidence, reach: FloatArray, delta: float) -> FloatArray:
-    """The probability that each player's error exceeds `reach` to one side.
+    """Return the probability that each player's error exceeds `reach` to one side.
 
     By Student's t, after what the draws may have missed at a level of δ, and with the skewness of
     the contributions: where rare contributions are large, a mean without them looks sharper than
@@ -155,7 +155,7 @@ def exceedance(evidence: Evidence, reach: FloatArray, delta: float) -> FloatArra
 def allowed_half_width(
     values: FloatArray, epsilon1: float, epsilon2: float | FloatArray
 ) -> FloatArray:
-    """The largest half-width h such that A0 holds for every φ with |φ̂ − φ| ≤ h.
+    """Return the largest half-width h such that A0 holds for every φ with |φ̂ − φ| ≤ h.
 
     For |φ̂| > ε2 the value nearest to zero is the worst: h ≤ (ε1|φ̂| + ε2)/(1 + ε1). For
     |φ̂| ≤ ε2 it is the farthest on the other side of zero: h ≤ (ε2 − ε1|φ̂|)/(1 − ε1), without
@@ -174,7 +174,7 @@ def allowed_half_width(
 def fair_tails(
     evidence: Evidence, epsilon1: float, epsilon2: float | FloatArray, delta: float
 ) -> FloatArray:
-    """How probable it is that each player's error exceeds what fairness allows.
+    """Return how probable it is that each player's error exceeds what fairness allows.
 
     Towards zero an error of (ε1|φ̂| + ε2)/(1 + ε1) is allowed, away from it one of
     (ε1|φ̂| + ε2)/(1 − ε1). The second tail starts at |φ̂| at the latest, as a true value of zero can

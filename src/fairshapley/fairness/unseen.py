@@ -52,7 +52,7 @@ def allowance(unseen: FloatMatrix, delta: float) -> float:
 
 
 def size_bins(n_players: int) -> IntArray:
-    """The bin of each size 0 … n: single sizes next to ∅ and N, wider ones inside.
+    """Return the bin of each size 0 … n: single sizes next to ∅ and N, wider ones inside.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def find_unseen(
 
 
 def _sudden_steps(means: FloatArray, drawn: FloatArray) -> list[tuple[int, float]]:
-    """Bins beside a step between neighbours that is more than twice the steps beside it."""
+    """Return bins beside a step between neighbours that is more than twice the steps beside it."""
     present = np.flatnonzero(drawn > 0)
     steps = np.abs(np.diff(means[present]))
     found = []
@@ -169,7 +169,7 @@ def _sudden_steps(means: FloatArray, drawn: FloatArray) -> list[tuple[int, float
 
 
 def _last_jump(sizes: IntArray, utilities: FloatArray, full: float, n_players: int) -> float:
-    """How far v(N) lies beyond twice the step between the two largest sizes that were drawn."""
+    """Return how far v(N) lies beyond twice the step between the two largest sizes drawn."""
     present = np.unique(sizes)
     if len(present) < 2:
         return 0.0

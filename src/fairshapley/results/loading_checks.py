@@ -74,7 +74,7 @@ def _misfits(result: Result) -> Iterator[str]:
 
 
 def _exact(result: Result) -> Iterator[str]:
-    """Exact values have no errors, and Shapley values add up to v(N) − v(∅)."""
+    """Check that exact values have no errors, and that Shapley values add up to v(N) − v(∅)."""
     if (result.standard_errors != 0).any():
         yield "standard_errors must be 0 where the values are exact"
     if result.game.endpoints is None or result.semivalue not in EFFICIENT:

@@ -38,7 +38,7 @@ _ORIGIN: ContextVar[Origin] = ContextVar("origin", default=Origin())  # noqa: B0
 
 @contextmanager
 def recorded(**known: Any) -> Iterator[None]:
-    """Results made within are marked with this `command`, these `inputs` or these `notes`.
+    """Mark results made within by this `command`, these `inputs` or these `notes`.
 
     Examples
     --------
@@ -55,18 +55,18 @@ def recorded(**known: Any) -> Iterator[None]:
 
 
 def current_origin() -> Origin:
-    """What is known of the runs that start now."""
+    """Return what is known of the runs that start now."""
     return _ORIGIN.get()
 
 
 def origin_fields(notes: Sequence[str] = ()) -> dict[str, Any]:
-    """The fields of a result that say where it comes from, `notes` behind those known before."""
+    """Return the fields of a result on its origin, with `notes` after those known before."""
     known = _ORIGIN.get()
     return {"created": now(), **known._asdict(), "notes": (*known.notes, *notes)}
 
 
 def now() -> str:
-    """The date and time in UTC, as in ISO 8601, to the second.
+    """Return the date and time in UTC, as in ISO 8601, to the second.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def now() -> str:
 
 
 def input_file(path: str | os.PathLike[str]) -> InputFile:
-    """The name, hash and size of a file.
+    """Return the name, hash and size of a file.
 
     Examples
     --------

@@ -130,7 +130,7 @@ class Result(Stored, Shared):
         return str(self.run.configuration["semivalue"])
 
     def fidelity(self, xi: float | None = None) -> FloatArray:
-        """The estimated fidelity score of each player, (|φ̂| + ξ)² / se²; infinite when proven.
+        """Return the estimated fidelity scores, (|φ̂| + ξ)² / se²; infinite when proven.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Result(Stored, Shared):
     def guarantee(
         self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
     ) -> Guarantee:
-        """The fairness that the estimated fidelity scores promise (Proposition 1 of the paper).
+        """Return the fairness that the fidelity scores promise (Proposition 1 of the paper).
 
         The scores are plugged in for the true ones; `certificate` does without that.
 
@@ -168,7 +168,7 @@ class Result(Stored, Shared):
     def certificate(
         self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "normal"
     ) -> Certificate:
-        """Whether the values are (ε1, ξ·ε1, δ)-Shapley fair, with what that rests on.
+        """Return whether the values are (ε1, ξ·ε1, δ)-Shapley fair, with what that rests on.
 
         After a run with ``until=fs.Fair(…)`` the level that was left at the last look is used.
 
@@ -184,7 +184,7 @@ class Result(Stored, Shared):
         return self.findings(epsilon1, delta, xi, bound).certificate
 
     def decisions(self, delta: float = DELTA, bound: str = "normal") -> Decisions:
-        """Signs, differences, orders and the top k that hold together at level 1 − δ."""
+        """Return signs, differences, orders and the top k that hold together at level 1 − δ."""
         findings = self.findings(delta=delta, bound=bound)
         if findings.doubts:
             raise InputError(f"nothing can be said with confidence: {'; '.join(findings.doubts)}")
@@ -199,7 +199,7 @@ class Result(Stored, Shared):
         order: bool = False,
         delta: float = DELTA,
     ) -> bool:
-        """Whether one decision is settled at level 1 − δ, as ``until=fs.Decided(…)`` asks it.
+        """Return whether a decision is settled at level 1 − δ, as ``until=fs.Decided(…)`` asks.
 
         It may be where `decisions`, whose statements hold all together, leaves it open.
         """
@@ -255,7 +255,7 @@ class Result(Stored, Shared):
         return kept[known]
 
     def names(self) -> tuple[str, ...]:
-        """The players' names, or their numbers."""
+        """Return the players' names, or their numbers."""
         return self.evidence.player_names or tuple(str(player) for player in range(self.n_players))
 
     @cached_property
@@ -415,7 +415,7 @@ class Result(Stored, Shared):
 
 
 def _owned(record: Record) -> Record:
-    """The record with arrays of its own that cannot be changed."""
+    """Return the record with arrays of its own that cannot be changed."""
     arrays: dict[str, Any] = {}
     for name, value in vars(record).items():
         if isinstance(value, np.ndarray):

@@ -55,13 +55,13 @@ class Stored:
     """What `Result` has for files."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain data that JSON can hold; numbers that are not finite as strings."""
+        """Return the result as plain data for JSON; numbers that are not finite are strings."""
         values = {name: plain(value) for name, value in stored_values(self).items()}
         return {"format": FORMAT, "version": FORMAT_VERSION, **values}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The result that `to_dict` described."""
+        """Return the result that `to_dict` described."""
         return from_plain(cls, data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -114,7 +114,7 @@ def result_digest(result: Stored) -> str:
 
 
 def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
-    """The digest of a result as plain data.
+    """Return the digest of a result as plain data.
 
     A field that has its default counts as one that is missing, so that a file keeps its digest when
     a later version adds fields.
@@ -128,7 +128,7 @@ def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
 
 
 def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
-    """The result of a kind that `to_dict` described."""
+    """Return the result of a kind that `to_dict` described."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise InputError(
             "this is not a saved fairshapley result",
@@ -161,14 +161,14 @@ def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
 
 
 def as_bytes(data: Mapping[str, Any]) -> bytes:
-    """The content of a file, from plain data."""
+    """Return the content of a file, from plain data."""
     text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
     # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
     return text.encode("utf-8", "backslashreplace")
 
 
 def read_plain(path: Path) -> dict[str, Any]:
-    """The plain data in a file."""
+    """Return the plain data in a file."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -238,7 +238,7 @@ def with_fields(result: Kind, **changed: Any) -> Kind:
 
 
 def _read(item: Field[Any], value: Any) -> Any:
-    """The value of a field from plain data."""
+    """Return the value of a field from plain data."""
     try:
         return kind_of_field(str(item.type))[0](value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -246,7 +246,7 @@ def _read(item: Field[Any], value: Any) -> Any:
 
 
 def is_required(item: Field[Any]) -> bool:
-    """Whether a field has no default."""
+    """Return whether a field has no default."""
     return item.default is MISSING and item.default_factory is MISSING
 
 
@@ -257,7 +257,7 @@ def _damaged(finding: str) -> InputError:
 
 
 def plain(value: Any) -> Any:
-    """Arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
+    """Return arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
     if isinstance(value, np.ndarray):
         return [plain(item) for item in value.tolist()]
     if isinstance(value, np.generic):
@@ -325,7 +325,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _number(value: Any) -> float:
-    """A number, or one of the strings that stand for those JSON has not."""
+    """Return a number, or one of the strings that stand for those JSON has not."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number and value not in ("nan", "inf", "-inf"):
         raise TypeError("give a number")

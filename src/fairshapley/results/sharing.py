@@ -16,7 +16,7 @@ INDICES = {"shapley": "SV", "banzhaf": "BV"}
 
 
 def shap_package() -> Any:
-    """The package shap, without what newer versions of matplotlib warn of in its colours."""
+    """Return the package shap, without what newer versions of matplotlib warn of in its colours."""
     needed = extra("shap", "an explanation for shap's plots needs shap", "values is a plain array")
     with needed, warnings.catch_warnings(action="ignore"):
         import shap
@@ -33,7 +33,7 @@ class Shared:
     """What `Result` has for other packages."""
 
     def to_shap(self: Any, data: Any = None) -> Any:
-        """The values as a `shap.Explanation`, for shap's plots (needs shap).
+        """Return the values as a `shap.Explanation`, for shap's plots (needs shap).
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Shared:
         return shap_package().Explanation(self.values.copy(), base, shown, feature_names=names)
 
     def to_shapiq(self: Any) -> Any:
-        """The values as shapiq's `InteractionValues`, for its plots and files (needs shapiq).
+        """Return the values as shapiq's `InteractionValues` (needs shapiq).
 
         Examples
         --------
@@ -80,7 +80,7 @@ class Shared:
 
     @classmethod
     def from_shap(cls, explanation: Any) -> Any:
-        """A row of a `shap.Explanation` as a result, to be reported, compared and paid out.
+        """Return a row of a `shap.Explanation` as a result, to be reported, compared and paid out.
 
         The errors of its values are not known, so nothing is certified.
         """
@@ -96,7 +96,7 @@ class Shared:
 
     @classmethod
     def from_shapiq(cls, interactions: Any) -> Any:
-        """The values of single players in shapiq's `InteractionValues` as a result."""
+        """Return the values of single players in shapiq's `InteractionValues` as a result."""
         wanted = "index max_order n_players baseline_value estimated estimation_budget"
         _check_package(interactions, "from_shapiq", "shapiq.InteractionValues", wanted)
         names = {index: name for name, index in INDICES.items()}

@@ -35,7 +35,7 @@ def check_writable(
     endings: Sequence[str] = (),
     inputs: Sequence[str | os.PathLike[str]] = (),
 ) -> Path:
-    """The path, or an InputError when nothing can be written there: better before a long run.
+    """Return the path, or raise InputError when nothing can be written there.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def check_writable(
 
 
 def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[Any]]:
-    """One entry per player: name, value, its error, an interval, contributions and fidelity.
+    """Return one entry per player: name, value, its error, an interval, contributions and fidelity.
 
     The intervals cover all players together with probability 1 − δ; they are NaN where nothing can
     be certified.
@@ -102,7 +102,7 @@ def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[A
 def shown_table(
     result: Result, first: int, last: int, *, terms: bool = True
 ) -> tuple[list[str], list[Sequence[str]]]:
-    """Headings and rows by decreasing value: the first and the last of a long table.
+    """Return headings and rows by decreasing value: the first and the last of a long table.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _shown(value: float, form: str = ".3g") -> str:
 
 
 def shortened(rows: list[Sequence[str]], first: int, last: int) -> list[Sequence[str]]:
-    """The rows, or the first and the last with a row that says what is left out.
+    """Return the rows, or the first and the last with a row that says what is left out.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def write_values(result: Result, path: str | os.PathLike[str], delta: float = DE
 
 
 def csv_bytes(columns: Mapping[str, Sequence[Any]]) -> bytes:
-    r"""Columns as the content of a CSV file; no text in it is a formula to a spreadsheet.
+    r"""Return columns as the content of a CSV file; no text in it is a formula to a spreadsheet.
 
     Examples
     --------

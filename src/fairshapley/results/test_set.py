@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def jackknife_errors(changes: FloatArray) -> FloatArray:
-    """Standard errors over test sets of the same size, from changes without each of G groups.
+    """Return standard errors over test sets of the same size, from changes without each group.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def jackknife_errors(changes: FloatArray) -> FloatArray:
 
 
 def another_set(changes: FloatArray, delta: float) -> FloatArray:
-    """How far numbers may move with another test set of the same size, all of them together.
+    """Return how far numbers may move with another test set of the same size, all of them together.
 
     Both test sets have the error, so that the difference has √2 of it. Student's t allows for an
     error that is known from few groups.
@@ -48,7 +48,7 @@ def another_set(changes: FloatArray, delta: float) -> FloatArray:
 
 
 def both_errors(result: Result, delta: float) -> str:
-    """The error of estimation and the error of the test set, apart; empty where it is unknown."""
+    """Say the error of estimation and the test-set error; nothing where it is unknown."""
     errors = result.test_errors
     if errors is None or result.run.replicates is None:
         return ""

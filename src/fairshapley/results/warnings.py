@@ -22,7 +22,7 @@ MUCH_PER_ROW, FEWEST_PLAYERS = 3.0, 4
 
 
 def constant_share(result: Result) -> float | None:
-    """The share of v(N) − v(∅) that the best constant prediction explains; None where unknown.
+    """Return the share of v(N) − v(∅) that a constant prediction explains; None if unknown.
 
     Above 1 where all players together do not reach the constant prediction.
 
@@ -43,7 +43,7 @@ def constant_share(result: Result) -> float | None:
 
 
 def baseline_warning(result: Result) -> str:
-    """What must be said when a constant prediction explains much of the values; else empty."""
+    """Warn when a constant prediction explains much of the values; else return nothing."""
     share = constant_share(result)
     if share is None or share <= LARGEST_SHARE or result.game.constant_value is None:
         return ""
@@ -142,7 +142,7 @@ def remark_sentences(result: Result, amounts: Sequence[str] = ()) -> list[str]:
 
 
 def _as_money(result: Result, found: Copies, pool: float) -> float:
-    """What copies earn of a pool beyond the original's share without them; NaN where undefined."""
+    """Return what copies earn of a pool beyond the original's share; NaN where undefined."""
     values = np.maximum(result.values, 0.0)
     together, total = float(values[list(found.players)].sum()), float(values.sum())
     total_without = total - found.earned + found.lost

@@ -6,7 +6,7 @@ import math
 
 
 def isolated(name: str) -> str:
-    r"""A visible name inside a sentence: its direction of writing does not turn the sentence's.
+    r"""Return a name whose direction of writing does not turn that of its sentence.
 
     In HTML elements of their own, `<bdi>` does the same.
 
@@ -19,7 +19,7 @@ def isolated(name: str) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with some significant digits, a true minus sign, and words for the others.
+    """Return a number with some significant digits, a true minus sign, and words for the others.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent.
+    """Return a share in per cent.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def percent(share: float) -> str:
 
 
 def unbroken(sentence: str) -> str:
-    r"""A sentence whose numbers stay on one line with their signs.
+    r"""Return a sentence whose numbers stay on one line with their signs.
 
     Examples
     --------

@@ -17,7 +17,7 @@ LONGEST_NAME = 40
 
 
 def new_axes(axes: Axes | None, *, height: float | None = None) -> Axes:
-    """The axes given, or the axes of a new figure of this height in inches."""
+    """Return the axes given, or the axes of a new figure of this height in inches."""
     with extra("report", "plot needs matplotlib"):
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes as AnyAxes
@@ -32,7 +32,7 @@ def new_axes(axes: Axes | None, *, height: float | None = None) -> Axes:
 
 
 def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
-    """A logarithmic axis for what was drawn, with ticks that can be read over any range."""
+    """Make an axis logarithmic, with ticks that can be read over any range."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -45,7 +45,7 @@ def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def literal(text: str) -> str:
-    r"""A text from the data as matplotlib should draw it: no mathematics, one line, not too long.
+    r"""Return a text for matplotlib: no mathematics, one line, not too long.
 
     Examples
     --------
@@ -56,6 +56,6 @@ def literal(text: str) -> str:
 
 
 def legend_label(text: str) -> str:
-    """A literal text for a legend, which leaves out what begins with an underscore."""
+    """Return a literal text for a legend, which leaves out what begins with an underscore."""
     shown = literal(text)
     return f" {shown}" if shown.startswith("_") else shown

@@ -29,7 +29,7 @@ def plot_waterfall(
     axes: Axes | None = None,
     most: int = MOST,
 ) -> Axes:
-    """From the base value to the prediction, the largest steps on top; whiskers are 2 errors."""
+    """Draw steps from the base value to the prediction, the largest on top; whiskers: 2 errors."""
     order = np.argsort(-np.abs(values), kind="stable")
     shown, rest = order[:most], order[most:]
     steps = np.append(values[shown], values[rest].sum() if len(rest) else [])
@@ -70,7 +70,7 @@ def plot_beeswarm(
     axes: Axes | None = None,
     most: int = MOST,
 ) -> Axes:
-    """A dot for each row and feature at its value, coloured by the rank of its content."""
+    """Draw a dot for each row and feature at its value, coloured by the rank of its content."""
     order = np.argsort(-np.nanmean(np.abs(values), axis=0), kind="stable")[:most]
     axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(order)))
     for place, player in enumerate(order.tolist()):
@@ -96,7 +96,7 @@ def plot_beeswarm(
 
 
 def _numbers(column: NDArray[Any]) -> NDArray[Any]:
-    """A column of numbers as it is, any other one as texts."""
+    """Return a column of numbers as it is, any other one as texts."""
     try:
         return np.nan_to_num(column.astype(np.float64))
     except (TypeError, ValueError):
@@ -106,7 +106,7 @@ def _numbers(column: NDArray[Any]) -> NDArray[Any]:
 def plot_text(
     values: FloatArray, errors: FloatArray, words: list[str], axes: Axes | None = None
 ) -> Axes:
-    """The words of a text on their values; those within 2 errors of zero are grey."""
+    """Draw the words of a text on their values; those within 2 errors of zero are grey."""
     axes = new_axes(axes, height=1.0 + 0.5 * (1 + len(words) // LINE))
     largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     for at, (word, value) in enumerate(zip(words, values.tolist(), strict=True)):

@@ -37,7 +37,7 @@ def plot_values(
     simultaneous: bool = False,
     delta: float = DELTA,
 ) -> Axes:
-    """The values with intervals at level 1 − δ, sorted; a hollow mark has no known interval.
+    """Draw the values with intervals at level 1 − δ, sorted; a hollow mark has no known interval.
 
     Values below zero are orange. A grey bar is what another test set of the same size may change.
 
@@ -97,7 +97,7 @@ def plot_values(
 
 
 def _chosen(result: Result, most: int) -> tuple[IntArray, int | None]:
-    """The players to draw from the highest value on, and where those between are left out."""
+    """Return the players to draw, the highest first, and the place of those left out."""
     order = np.argsort(-result.values, kind="stable")
     order = order[np.isfinite(result.values[order])]
     if order.size == 0:
@@ -109,7 +109,7 @@ def _chosen(result: Result, most: int) -> tuple[IntArray, int | None]:
 
 
 def _caption(result: Result, findings: Findings, drawn: int, simultaneous: bool) -> str:
-    """What is drawn: the kind of value, its intervals, and who is left out."""
+    """Return what is drawn: the kind of value, its intervals, and who is left out."""
     label = "Shapley value" if result.semivalue == "shapley" else f"{result.semivalue} value"
     if result.exact:
         label += " (exact)"
@@ -134,7 +134,7 @@ def plot_fidelity(
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
 ) -> Axes:
-    """The scores from the lowest to the highest, with the one needed for (ε1, ξ·ε1, δ)-fairness.
+    """Draw the sorted scores, with the score needed for (ε1, ξ·ε1, δ)-fairness.
 
     Infinite scores, of proven values, are drawn above all others, as triangles.
 
@@ -177,7 +177,7 @@ def plot_convergence(
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
 ) -> Axes:
-    """The minimum fidelity against the evaluations, with the one that fairness asks for.
+    """Draw the minimum fidelity against the evaluations, with the one that fairness asks for.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def plot_convergence(
 
 
 def plot_pairs(result: Result, axes: Axes | None = None, *, most: int = 40) -> Axes:
-    """A heat map of the pairs: orange where players replace each other, blue where they complete.
+    """Draw a heat map of pairs: orange where players replace each other, blue otherwise.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _draw_required(axes: Axes, result: Result, epsilon1: float, delta: float) ->
 
 
 def plot_comparison(comparison: Comparison, axes: Axes | None = None) -> Axes:
-    """A line per method: the error of all games, MSE / mean φ², against the evaluations.
+    """Draw a line per method: the error of all games, MSE / mean φ², against the evaluations.
 
     A point is the geometric mean over games, with one standard error to each side.
 

@@ -52,7 +52,7 @@ class Chart:
 
 
 def charts(result: Result, table: PlayerTable, epsilon1: float, delta: float) -> dict[str, Chart]:
-    """The charts that a result has the numbers for, by the name the script knows."""
+    """Return the charts that a result has the numbers for, by the name the script knows."""
     target = required_fidelity(
         result.n_players, epsilon1, delta, independent=result.evidence.independent, bound="normal"
     )
@@ -82,7 +82,7 @@ def _quantiles(values: FloatArray, **data: float) -> Chart:
 
 
 def _by_size(bins: Sequence[SizeBin], least: int = 1, **columns: Sequence[float]) -> Chart:
-    """Numbers of each size, of at least so many sizes."""
+    """Chart numbers of each size; nothing with fewer sizes than `least`."""
     if len(bins) < least:
         return Chart([], {})
     sizes = [

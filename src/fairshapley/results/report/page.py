@@ -52,7 +52,7 @@ def report_html(
     labels: Sequence[Any] | None = None,
     pool: Money | None = None,
 ) -> str:
-    """The report as a string; see `Result.report`."""
+    """Return the report as a string; see `Result.report`."""
     if title is not None and not isinstance(title, str):
         raise InputError(f"title must be a string, not {title!r:.40}")
     asked = epsilon1 is not None or "epsilon1" in result.run.asked
@@ -110,7 +110,7 @@ def report_html(
 
 
 def environment() -> Any:
-    """Where the templates of pages are, and the filters that they use."""
+    """Return the templates of pages, with the filters that they use."""
     with extra("report", "a report needs jinja2 and plotly", "saved results need neither"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
     found = Environment(
@@ -128,14 +128,14 @@ def environment() -> Any:
 
 
 def _plotly() -> str:
-    """Plotly's script, or an error that names the extra."""
+    """Return Plotly's script, or raise an error that names the extra."""
     with extra("report", "a report needs jinja2 and plotly", "saved results need neither"):
         from plotly.offline import get_plotlyjs
     return str(get_plotlyjs())
 
 
 def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float) -> dict[str, Any]:
-    """A sum divided by the values, or why it cannot be: the values are to be shown all the same."""
+    """Return a sum divided by the values, or why it cannot be divided."""
     if pool is None:
         return {"paid": None, "unpaid": ""}
     try:
@@ -145,7 +145,7 @@ def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float)
 
 
 def _heat_map(result: Result, table: PlayerTable) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A row per player of a heat map: its name, and the colour and text of each pair."""
+    """Return a row per player of a heat map: its name, and the colour and text of each pair."""
     found = result.run.pairs
     if found is None:
         return []
@@ -161,12 +161,15 @@ def _heat_map(result: Result, table: PlayerTable) -> list[tuple[str, list[tuple[
 
 
 def source(name: str) -> str:
-    """A style or a script of the pages."""
+    """Return a style or a script of the pages."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def policy(scripts: Iterable[str]) -> str:
-    """Only these very scripts run, and nothing is fetched; plotly sets styles of elements."""
+    """Return a policy by which only these scripts run, and nothing is fetched.
+
+    Plotly sets styles of elements.
+    """
     digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
     sources = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
@@ -176,7 +179,7 @@ def policy(scripts: Iterable[str]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Rounded numbers for JSON; null for NaN, a word for what is infinite."""
+    """Round numbers for JSON: null stands for NaN, a word for what is infinite."""
     if isinstance(value, np.ndarray):
         return [_plain(item) for item in value.tolist()]
     if isinstance(value, list | tuple):
@@ -194,7 +197,7 @@ def _plain(value: Any) -> Any:
 
 
 def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[str, Any]:
-    """What the scripts of the page read."""
+    """Return what the scripts of the page read."""
     columns = {
         "name": table.names,
         "label": table.labels,

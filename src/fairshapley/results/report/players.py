@@ -63,19 +63,19 @@ class PlayerTable:
         self.row_counts = None if counts is None or max(counts) == 1 else counts
 
     def others_of_label(self, player: int) -> tuple[int, float]:
-        """How many other players have the label of this one, and their mean value."""
+        """Return how many other players have the label of this one, and their mean value."""
         same = np.array([label == (self.labels or ())[player] for label in self.labels or ()])
         same[player] = False
         values = self.result.values[same]
         return len(values), float(values.mean()) if len(values) else np.nan
 
     def by_label(self) -> dict[str, IntArray]:
-        """The players of each label."""
+        """Return the players of each label."""
         labels = np.array(self.labels or (), dtype=object)
         return {label: np.flatnonzero(labels == label) for label in sorted(set(labels))}
 
     def interval_text(self, player: int) -> str:
-        """A player's interval in words."""
+        """Return a player's interval in words."""
         lower, upper = self.lower[player], self.upper[player]
         return "not known" if np.isnan(lower) else f"{number(lower)} to {number(upper)}"
 

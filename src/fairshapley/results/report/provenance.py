@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def readable_time(moment: str) -> str:
-    """A date and time in UTC as people read it, still in the order of ISO 8601.
+    """Return a date and time in UTC as people read it, still in the order of ISO 8601.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def readable_time(moment: str) -> str:
 
 
 def limits_text(limits: dict[str, Any]) -> str:
-    """How far the run was allowed to go."""
+    """Return how far the run was allowed to go."""
     parts = []
     if budget := limits.get("budget"):
         given = [f"{limit:,} {unit}" for unit, limit in budget.items() if limit is not None]
@@ -37,7 +37,7 @@ def limits_text(limits: dict[str, Any]) -> str:
 
 
 def snippet(result: Result) -> str:
-    """The Python call that repeats the run, given the same game."""
+    """Return the Python call that repeats the run, given the same game."""
     if result.method == "knn_shapley":
         return _knn_snippet(result)
     same, known = "the same game", result.game.fingerprint
@@ -74,7 +74,7 @@ def _knn_snippet(result: Result) -> str:
 
 
 def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
-    """The expression for an estimator, and lines that it needs before."""
+    """Return the expression for an estimator, and lines that it needs before."""
     try:
         found = estimators.from_configuration(configuration)
         where = "fs" if type(found).__name__ in fairshapley.__all__ else "fs.estimators"
@@ -85,7 +85,7 @@ def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _rule(configuration: dict[str, Any]) -> str | None:
-    """The expression for a stopping rule; None for one that is not of this package."""
+    """Return the expression for a stopping rule; None for one that is not of this package."""
     try:
         return _expression(rule_from_configuration(configuration))
     except (FairShapleyError, KeyError, TypeError, ValueError):
