@@ -47,7 +47,7 @@ def examined(
     game
         Players are groups of rows.
     others
-        Games of the same players by a name, such as those of other metrics.
+        Games of the same players by name, for example with other metrics.
     method, semivalue, seed, engine
         Of the runs that value them, with as many evaluations as the result has.
 
@@ -100,10 +100,10 @@ def examined(
 def split_players(game: DataGame, evaluations: int) -> tuple[Split, ...]:
     """Return what each player would get more if its rows came in two names, half in each.
 
-    The first name to join adds to fewer others than the player did, the second to more. With
-    d(S), the mean utility of S with one half less the mean of v(S) and v(S ∪ i), the sum of both
-    values is φ_i + Σ_s w(s) E[d(S) − d(the other players without S)], over the sizes s below
-    (n − 1)/2 and with w(s) = 2(n − 1 − 2s)/(n(n + 1)).
+    The first name to join adds to fewer others than the player did, the second to more. Let d(S)
+    be the mean utility of S with one half, less the mean of v(S) and v(S ∪ i). Both values sum to
+    φ_i + Σ_s w(s) E[d(S) − d(R)], where R holds the other players outside S. The sizes s are below
+    (n − 1)/2, and w(s) = 2(n − 1 − 2s)/(n(n + 1)).
 
     Parameters
     ----------

@@ -75,6 +75,7 @@ def test_compare_takes_a_file_for_the_truth(folder):
     assert other.exit_code == 2
 
 
+@pytest.mark.usefixtures("a_minute")
 def test_the_demo_answers_a_question_with_commands_that_can_be_repeated(folder):
     done = run("demo")
     assert done.exit_code == 0, done.stderr
@@ -82,8 +83,7 @@ def test_the_demo_answers_a_question_with_commands_that_can_be_repeated(folder):
     values = fs.Result.load(place / "values.json")
     worth = dict(zip(values.names(), values.values.tolist(), strict=True))
     assert values.n_players == 14
-    assert not values.exact
-    assert values.certificate(0.1, 0.1).holds
+    assert values.exact
     assert worth["Ashby"] == worth["Marlow"], "the copy"
     assert worth["Norton"] < 0, "random labels"
     with (place / "payout.csv").open(newline="") as stream:

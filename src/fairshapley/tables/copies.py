@@ -98,7 +98,7 @@ def find_remarks(
     """Say which players send a row many times, rows of the test set, or labels that look random.
 
     Labels look random where the nearest rows of other players tell no more of them than of the same
-    labels in random order, though those of the typical player are told far better.
+    labels in random order, though they tell far more of the typical player's labels.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _contents(features: FloatArray, codes: IntArray) -> IntArray:
 
 
 def _near_shares(features: FloatArray, owner: IntArray, counts: IntArray) -> FloatArray:
-    """Return the share of the rows of i that have a twin of their own among those of j.
+    """Return the share of the rows of i that have a twin of their own among the rows of j.
 
     Twins are each other's nearest neighbours, and much nearer than any other row of the two
     players. If nobody copied, a row's twin is as often of its own player as the counts say.

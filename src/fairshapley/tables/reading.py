@@ -196,8 +196,8 @@ def read_decimals(table: pa.Table, decimal: Decimal, file: object) -> pa.Table:
 def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None:
     """Raise InputError where most cells of a text column look like numbers: a typo is no category.
 
-    A cell looks like a number if it is one, or would be without currency signs, %, _, ' and
-    blanks. Categories, and columns of plain numbers that are kept as text ("007"), are left alone.
+    A cell looks like a number if it is a number once currency signs, %, _, ' and blanks are taken
+    away. Categories, and columns of plain numbers that are kept as text ("007"), are left alone.
 
     Parameters
     ----------
