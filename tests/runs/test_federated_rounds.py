@@ -68,7 +68,7 @@ def test_a_total_of_more_than_is_allowed_says_that_this_holds_in_each_round():
     result = fs.estimate(game)
     assert result.evaluations == 4 * 2**8
     assert "no budget was given: 800 evaluations" in result.notes[0]
-    assert "4 rounds together; those that are allowed are allowed in each" in result.notes[-1]
+    assert "over 4 rounds; the budget holds in each" in result.notes[-1]
 
 
 def test_the_report_has_a_table_of_rounds(tmp_path):

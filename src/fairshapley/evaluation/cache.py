@@ -59,7 +59,7 @@ class Cache(dict[bytes, float]):
         return dict(islice(known.items(), count))
 
     def make_room(self) -> None:
-        """Forget, where another round might not fit; called between rounds."""
+        """Forget utilities where another round might not fit; called between rounds."""
         if len(self) > self.longest_round:
             ends = {key: self[key] for key in _ends(self.n_players) if key in self}
             self.clear()
@@ -94,7 +94,7 @@ class Replicates:
     def wanted(self, rows: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Return the replicates that are kept: which ones follows from their coalitions alone.
 
-        The first ones would not do: all coalitions in order begin with those of few players.
+        The first ones would not do: all coalitions in order begin with coalitions of few players.
         """
         return {
             key: row

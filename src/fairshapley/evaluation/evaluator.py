@@ -2,7 +2,7 @@
 
 A round is looked up as a whole: what neither the cache nor the journal has is cut into chunks for
 the engine. A chunk is journalled as soon as it is answered, whatever the order, and settled in the
-order of the draw, so that values, counts and the first failure are those of a serial run.
+order of the draw, so that values, counts and the first failure are as in a serial run.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class Evaluator:
         return masks
 
     def _remembers(self, draw: Draw) -> bool:
-        """Whether a round stays in the cache: not when it would fill half of it or more."""
+        """Return whether a round stays in the cache: not when it would fill half of it or more."""
         return self.noise is None and len(draw) <= self.cache.longest_round
 
     def _parts(self, draw: Draw) -> Iterator[Part]:

@@ -21,7 +21,7 @@ class Event(Protocol):
     """An event of `threading`, `asyncio` or `multiprocessing`."""
 
     def is_set(self) -> bool:
-        """Whether it happened."""
+        """Return whether it happened."""
 
 
 class InterruptGuard:

@@ -161,7 +161,7 @@ class Journal:
             raise
 
     def _check_path(self, makes_none: str) -> None:
-        """The mistakes of which SQLite would only say that it cannot open the file."""
+        """Raise an error where SQLite would only say that it cannot open the file."""
         problem = None
         try:
             if self.path.is_dir():
@@ -234,7 +234,7 @@ class Journal:
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _is_empty(self) -> bool:
-        """Whether the file is new; a JournalError when it is not a journal that can be read."""
+        """Return whether the file is new; raise a JournalError when it is another file."""
         application = self._scalar("PRAGMA application_id")
         version = self._scalar("PRAGMA user_version")
         if application == 0 and self._scalar("SELECT count(*) FROM sqlite_master") == 0:
@@ -268,12 +268,12 @@ class Journal:
             raise self._damaged(finding)
 
     def has_log(self) -> bool:
-        """Whether SQLite left transactions beside the file, which then need not be complete."""
+        """Return whether SQLite left transactions beside the file, which then may be incomplete."""
         logs = (Path(f"{self.path}{suffix}") for suffix in ("-wal", "-journal"))
         return any(log.exists() and log.stat().st_size > 0 for log in logs)
 
     def digest(self) -> str | None:
-        """The SHA-256 of the file; None where it cannot be read, or is not complete without a log.
+        """Return the SHA-256 of the file; None where it is unreadable, or incomplete without a log.
 
         A log stays while another process uses the file.
         """
@@ -336,7 +336,7 @@ class Journal:
             raise JournalError(f"the journal {self.path} {remedy.format(error)}") from error
 
     def open_game(self, fingerprint: str, n_players: int) -> int:
-        """The id of the game, which is added if the journal does not hold it yet."""
+        """Return the id of the game, which is added if the journal does not hold it yet."""
         games = dict(self._all("SELECT fingerprint, n_players FROM games"))
         known = games.get(fingerprint)
         if known not in (None, n_players):
@@ -410,11 +410,11 @@ class Journal:
         return JournalError(f"the journal {self.path} {DAMAGED.format(finding)}")
 
     def count(self, game: int) -> int:
-        """How many coalitions of the game have a utility."""
+        """Return how many coalitions of the game have a utility."""
         return int(self._scalar(f"SELECT count(*) {KNOWN}", game))
 
     def sample(self, game: int, k: int, rng: np.random.Generator) -> list[tuple[bytes, float]]:
-        """Up to `k` different coalitions with utilities, each as likely as any other."""
+        """Draw up to `k` different coalitions with utilities, each as likely as any other."""
         with self._transaction("BEGIN"):
             count = self.count(game)
             drawn = set(rng.choice(count, size=min(k, count), replace=False).tolist())
@@ -455,7 +455,7 @@ class Journal:
         return (float(rows[0][0]), float(rows[0][1])) if rows else (0.0, 0.0)
 
     def failures(self, game: int) -> dict[bytes, str]:
-        """The coalitions that failed and have no utility since, with the last message."""
+        """Return the coalitions that failed and have no utility since, with the last message."""
         query = "SELECT coalition, failure FROM evaluations WHERE game = ? AND utility IS NULL"
         return dict(self._all(query, game))
 
@@ -509,7 +509,7 @@ class Journal:
 
 
 def _to_json(content: object) -> str:
-    """JSON in one form, so that equal configurations are equal texts."""
+    """Return JSON in one form, so that equal configurations are equal texts."""
     try:
         return json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
@@ -524,7 +524,7 @@ def _now() -> str:
 
 
 def _decoded(run: RunRecord) -> RunRecord:
-    """Return a run with its texts as documents; raise ValueError where they are none."""
+    """Return a run with its texts as documents; raise ValueError for other texts."""
     names = ["configuration", "limits", "versions", "origin", *(["result"] if run.result else [])]
     found = {name: json.loads(getattr(run, name)) for name in names}
     if wrong := [name for name, content in found.items() if not isinstance(content, dict)]:

@@ -31,7 +31,7 @@ FIRST_ENDS = 2
 # Small budgets have more coalitions drawn twice: from three, the variance of the noise was a sixth
 # of the true one in one run of eight, and a model took the rest for the game.
 FIRST_TWINS, SHARE_OF_TWINS = 8, 12
-# An end that gave the same number so many times is taken to be a constant: it is not drawn again.
+# An end that gave the same number this many times is taken to be a constant: it is not drawn again.
 CONSTANT_AFTER = 4
 
 
@@ -54,7 +54,7 @@ class Spread:
 
     @property
     def variance(self) -> float:
-        """Of one of them; NaN below two."""
+        """The variance of a number; NaN below two numbers."""
         return self.squares / (self.count - 1) if self.count > 1 else np.nan
 
     @property
@@ -69,20 +69,20 @@ class RepeatedDraw:
 
     inner: Draw
     more: BoolArray
-    """∅ and N so many times as `ends` says, then those of the rows `twins`"""
+    """∅ and N, repeated as `ends` says, then the coalitions of the rows `twins`"""
     ends: tuple[int, int] = (0, 0)
     twins: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def marginals(self) -> int | None:
-        """Those of the round."""
+        """The marginals of the round."""
         return self.inner.marginals
 
     def __len__(self) -> int:
         return len(self.inner) + len(self.more)
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1."""
+        """Return the coalitions `start` … `stop` − 1."""
         own = len(self.inner)
         if stop <= own:
             return self.inner.masks(start, stop)
@@ -110,7 +110,7 @@ class Noise:
     n_players, n_active
         The players, and those that matter.
     same_seed
-        Whether draws that belong together, those of a walk or of a pair, have one seed.
+        Whether draws that belong together, in a walk or a pair, have one seed.
     """
 
     def __init__(self, n_players: int, n_active: int, *, same_seed: bool = False) -> None:
@@ -118,7 +118,7 @@ class Noise:
         self.begin(0, np.zeros(1))
 
     def begin(self, seed: int, weights: FloatArray) -> None:
-        """Nothing is drawn yet.
+        """Start anew, with nothing drawn yet.
 
         A value is a sum over coalitions without its player, each with the weight of its size.
         """
@@ -133,13 +133,13 @@ class Noise:
         """Half of the squared difference of both draws, added up"""
 
     def first(self) -> ListedCoalitions:
-        """The draws of v(∅) and v(N) that a run begins with."""
+        """Return the draws of v(∅) and v(N) that a run begins with."""
         masks = np.zeros((2 * FIRST_ENDS, self.n_players), dtype=bool)
         masks[FIRST_ENDS:] = True
         return ListedCoalitions.of(masks)
 
     def take_first(self, values: FloatArray) -> tuple[float, float]:
-        """The ends as the rounds take them."""
+        """Take the first draws of the ends; return both ends as the rounds take them."""
         for end, drawn in zip(self.ends, values.reshape(2, FIRST_ENDS), strict=True):
             end.add(drawn)
         self._drawn += len(values)
@@ -147,7 +147,7 @@ class Noise:
         return self.known
 
     def with_repeats(self, draw: Draw, evaluations: int, *, whole: bool = True) -> RepeatedDraw:
-        """Return a round with the repeats that are due after so many evaluations.
+        """Return a round with the repeats that are due after this number of evaluations.
 
         A round that the budget cuts gets none: a longer run draws the rest of it in their place.
         """
@@ -183,7 +183,7 @@ class Noise:
         return np.concatenate([packed, seeds], axis=1), known
 
     def average_repeats(self, draw: RepeatedDraw, values: FloatArray) -> FloatArray:
-        """The utilities of a round; what was drawn twice is the mean of both."""
+        """Return the utilities of a round; what was drawn twice is the mean of both."""
         own, (empties, fulls) = len(draw.inner), draw.ends
         told = values[:own].copy()
         self.ends[0].add(values[own : own + empties])
@@ -202,7 +202,7 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """Of a single draw, from coalitions drawn twice; before there are any, from the ends."""
+        """The variance of a draw, from coalitions drawn twice; before that from both ends."""
         squares = self._apart if self.twins else sum(end.squares for end in self.ends)
         return squares / self.freedom if self.freedom else np.nan
 
@@ -212,7 +212,7 @@ class Noise:
         return self.twins or sum(max(0, end.count - 1) for end in self.ends)
 
     def correction(self) -> tuple[float, float]:
-        """What the ends add to a value, and to its variance."""
+        """Return what the ends add to a value, and to its variance."""
         shift = variance = 0.0
         for end, known, weight in zip(self.ends, self.known or (), self._weights, strict=False):
             shift += weight * (end.mean - known)
@@ -220,7 +220,7 @@ class Noise:
         return shift, variance
 
     def remarks(self) -> Iterator[str]:
-        """How large the noise is."""
+        """Say how large the noise is."""
         if math.isnan(self.variance):
             return
         empty, full = self.ends

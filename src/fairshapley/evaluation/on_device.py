@@ -1,6 +1,6 @@
 """Rounds that stay on a device: the game's utilities of a draw, without a way over the host.
 
-Nothing is looked up, remembered or journalled for them: among so many players two random
+Nothing is looked up, remembered or journalled for them: among many players two random
 coalitions of a middle size are never the same, and the few that are cost less than a look. So a
 coalition that is drawn twice counts twice.
 """

@@ -74,5 +74,5 @@ def _sizes(n_players: int) -> IntArray:
 
 
 def by_size(means: Sequence[float], n_players: int) -> FloatArray:
-    """Return the prices of all sizes 0 … n, from those of some (`Prices.means`)."""
+    """Return the prices of all sizes 0 … n, from prices of a few sizes (`Prices.means`)."""
     return np.interp(np.arange(n_players + 1), _sizes(n_players), means)

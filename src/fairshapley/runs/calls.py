@@ -429,12 +429,12 @@ def kind_of_value(
 
 
 def _check_certifiable(plan: Plan) -> None:
-    """An InputError when the run is to become fair and never can be."""
+    """Raise an InputError when the run is to become fair and never can be."""
     traits, facts = plan.estimator.traits, plan.game
     if facts.random and not traits.noise:
         raise InputError(
-            f"{plan.estimator.name} takes some utilities as known exactly, which those of a random "
-            "game never are: use 'auto', 'adjusted', 'mc' or 'kernel'"
+            f"{plan.estimator.name} takes some utilities as known exactly, but a random game has "
+            "none: use 'auto', 'adjusted', 'mc' or 'kernel'"
         )
     if isinstance(plan.semivalue, OwenValue) and not plan.estimator.takes_unions:
         raise InputError(
@@ -474,7 +474,7 @@ def run_limits(
     n_players: int,
     method: str | Estimator[Any, Any],
 ) -> tuple[Budget | None, tuple[str, ...]]:
-    """The budget, with the default where neither it nor a rule was given, and a note of that."""
+    """Return the budget, by default where neither it nor a rule was given, and a note of that."""
     if until is not None and not isinstance(until, Rule):
         raise InputError(
             "must be a rule such as fs.Fidelity(at_least=10)",
@@ -506,7 +506,7 @@ def resolve_method(
     random: bool = False,
     semivalue: Semivalue | None = None,
 ) -> Estimator[Any, Any]:
-    """The estimator of a name; "auto" is exact when all coalitions fit the budget.
+    """Return the estimator of a name; "auto" is exact when all coalitions fit the budget.
 
     Not where utilities are random: all coalitions alike would spend most on those that hardly
     count, and leave eight times the noise on ten players.
@@ -548,7 +548,7 @@ def resolve_method(
 
 
 def _recorded_run(journal: Journal, run: int | None) -> RunRecord:
-    """The run with a number, or the newest one."""
+    """Return the run with a number, or the newest one."""
     records = {record.id: record for record in journal.runs()}
     if not records:
         message = f"{journal.path} holds no run"

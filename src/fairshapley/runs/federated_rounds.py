@@ -83,8 +83,7 @@ def _total(game: Game, results: list[Result]) -> Result:
         stopped=f"each of {len(results)} rounds: {first.stopped}",
         notes=(
             *first.notes,
-            f"the evaluations are those of {len(results)} rounds together; those that are allowed "
-            "are allowed in each round",
+            f"the evaluations are counted over {len(results)} rounds; the budget holds in each",
         ),
         endpoints=(sum(low for low, _ in ends), sum(high for _, high in ends)),
         fingerprint=None,

@@ -83,7 +83,7 @@ class Recorder:
             self._utilities.add_at(self._bin[size[known]], value[known])
 
     def due(self, evaluations: int) -> bool:
-        """Whether a checkpoint is due after this many evaluations."""
+        """Return whether a checkpoint is due after this many evaluations."""
         return evaluations >= self._next
 
     def keep(self, evaluations: int, evidence: Evidence, xi: float, *, last: bool = False) -> None:
@@ -105,7 +105,7 @@ class Recorder:
         kept.append(Checkpoint(evaluations, lowest, low))
 
     def records(self) -> dict[str, Any]:
-        """The fields of a result: its history and its profile."""
+        """Return the fields of a result: its history and its profile."""
         self._fold()
         told, bins = self._utilities, []
         for place in np.flatnonzero(told.counts).tolist():

@@ -116,7 +116,7 @@ class Run:
         on_interrupt: OnInterrupt = "return",
         pairs: bool = False,
     ) -> Result:
-        """Run to the end, and journal how it ended; the arguments are those of `estimate`."""
+        """Run to the end, and journal how it ended; the arguments are as in `estimate`."""
         budget, name = self.plan.budget, self.plan.estimator.name
         _log.info("%s of %s players begins: budget %s", name, self.game.n_players, budget)
         # Without a journal `verify` is how many calls are made again, of a run however short.
@@ -219,7 +219,7 @@ class Run:
             self.log.end("failed", partial)
 
     def advance(self, gate: Gate) -> str:
-        """Rounds until the gate stops one; the sentence that says why.
+        """Play rounds until the gate stops one; return the sentence that says why.
 
         Of the plan's limits only its seconds hold, and exact values do not end it: a study of a
         method goes on where a valuation would be done. Afterwards the run may advance again or be
@@ -261,7 +261,7 @@ class Run:
         self.state = plan.estimator.start(self.problem)
 
     def _loop(self, reporter: ProgressReporter) -> str:
-        """Rounds until something says stop; the sentence that says why."""
+        """Play rounds until something says stop; return the sentence that says why."""
         plan, n_players = self.plan, self.plan.game.n_players
         self._start()
         while not self._is_exact():
@@ -290,7 +290,7 @@ class Run:
         return EXACT
 
     def _stalled(self) -> str | None:
-        """Why no round will bring anything new."""
+        """Return why no round will bring anything new."""
         tally, (evaluations, requests) = self.evaluator.tally, self._last_new
         if tally.evaluations > evaluations:
             self._last_new = tally.evaluations, tally.requests
@@ -301,7 +301,7 @@ class Run:
         return f"the last {idle:,} requests brought no coalition that was not known"
 
     def _is_exact(self) -> bool:
-        """Whether every utility is known, which proves the values."""
+        """Return whether every utility is known, which proves the values."""
         if self.proven is None and self.evaluator.complete:
             estimate = self.found()
             if not estimate.exact:
@@ -313,7 +313,7 @@ class Run:
         return self.proven is not None
 
     def _ask(self) -> Draw | None:
-        """The next round; one that was asked for and not told comes again."""
+        """Return the next round; one that was asked for and not told comes again."""
         if self._asked is None:
             rng = round_generator(self.log.seed, self.rounds)
             self._asked = self.plan.estimator.ask(self.state, rng)
@@ -323,7 +323,7 @@ class Run:
         return EXACT if self.estimate().exact else "the method has nothing left to ask"
 
     def _round(self, after_chunk: Callable[[], None] | None = None) -> str | None:
-        """Ask, evaluate and tell what the budget pays; the reason where the run ends by it."""
+        """Ask, evaluate and tell what the budget pays; return why the run ends, if it does."""
         draw = self._ask()
         if draw is None:
             return self._nothing_left()
@@ -346,7 +346,7 @@ class Run:
         return said or (self.allowance.used_up(limit, self.marginals or 0) if limit else None)
 
     def _with_repeats(self, draw: Draw) -> Draw:
-        """A round with what a random game is asked for again."""
+        """Return a round with what a random game is asked for again."""
         noise = self.evaluator.noise
         if noise is None:
             return draw
@@ -418,7 +418,7 @@ class Run:
             )
 
     def _unlike(self, found: Estimate) -> tuple[int, int] | None:
-        """Two players that are declared identical, and have different exact values."""
+        """Return two players that are declared identical, and have different exact values."""
         if self.pooling is None:
             return None
         low, high = self.pooling.widest(found.values)
@@ -427,7 +427,7 @@ class Run:
         return (low, high) if apart > SAME * np.abs(found.values).sum() + rounding else None
 
     def estimate(self) -> Estimate:
-        """What is known now; identical players have one value."""
+        """Return what is known now; identical players have one value."""
         found = self.found()
         # Exact values that differ say that the players are not identical after all.
         if self.pooling is None or (found.exact and self._unlike(found)):
@@ -435,7 +435,7 @@ class Run:
         return self.pooling.share(found, independent=self.plan.estimator.traits.independent)
 
     def found(self) -> Estimate:
-        """What the estimator says, or what every utility proves."""
+        """Return what the estimator says, or what every utility proves."""
         if self.proven is not None:
             return self.proven
         if self.state is None:
@@ -458,7 +458,7 @@ class Run:
         return replace(found, values=values, variances=found.variances + variance)
 
     def snapshot(self) -> Snapshot:
-        """What rules and progress look at."""
+        """Return what rules and progress look at."""
         return Snapshot(
             evaluations=self.evaluator.tally.evaluations,
             marginals=self.marginals,

@@ -122,8 +122,8 @@ class Plan:
     def evaluated_by(self, evaluator: Evaluator) -> Plan:
         """Return the plan for an evaluator, which computes on the game's device where it can.
 
-        Utilities that are to be journalled, skipped or sent to workers go over the host, and so do
-        those of methods without a form of their own, few players and small budgets.
+        Utilities that are to be journalled, skipped or sent to workers go over the host. So do
+        methods without a form on devices, few players and small budgets.
         """
         plan = replace(self, in_flight=evaluator.engine.in_flight)
         facts, least = self.game, self.estimator.min_device_budget
@@ -147,7 +147,7 @@ class Plan:
         return replace(plan, device=form.device, notes=(*self.notes, note))
 
     def configuration(self) -> dict[str, Any]:
-        """What the estimate depends on, as plain data."""
+        """Return what the estimate depends on, as plain data."""
         game = self.game
         unusual = {
             "device": self.device,
@@ -166,7 +166,7 @@ class Plan:
         }
 
     def limits(self) -> dict[str, Any]:
-        """How far the run goes and what it does with failures, as plain data."""
+        """Return how far the run goes and what it does with failures, as plain data."""
         budget = None
         if self.budget is not None:
             later = ("cost", "rungs")  # journals of earlier versions do not have them
@@ -187,7 +187,7 @@ class Plan:
         until: Rule | None,
         estimator: Estimator[Any, Any] | None,
     ) -> Plan:
-        """The plan of a journalled run, with other limits or an estimator of one's own if given."""
+        """Return the plan of a journalled run, with other limits or another estimator if given."""
         try:
             if budget is None and until is None:
                 if (stored := record.limits["budget"]) is not None:
@@ -283,7 +283,7 @@ def game_facts(game: Game, *, needed: bool) -> RunGame:
 def opened_journal(
     journal: str | os.PathLike[str] | Journal, *, readonly: bool = False, create: bool = True
 ) -> Iterator[Journal]:
-    """The journal, closed afterwards when it was opened here."""
+    """Open a journal, and close it afterwards when it was opened here."""
     if isinstance(journal, Journal):
         if journal.readonly and not readonly:
             raise JournalError(
@@ -305,7 +305,7 @@ def evaluating(
     on_error: OnError = "raise",
     cancel: Event | None = None,
 ) -> Iterator[Evaluator]:
-    """An evaluator of the game, with its journal and engine; what it opened is closed afterwards.
+    """Make an evaluator of the game, with journal and engine; close afterwards what it opened.
 
     Without the game it replays what the journal holds.
     """
@@ -348,7 +348,7 @@ def record_again(journal: Journal, result: Result) -> Result:
 def described(
     player_names: Sequence[str] | None, unit: str, command: str, inputs: Sequence[InputFile]
 ) -> dict[str, Any]:
-    """What a journal records of a run beside its numbers, as plain data."""
+    """Return what a journal records of a run beside its numbers, as plain data."""
     names = None if player_names is None else list(player_names)
     files = [list(file) for file in inputs]
     return {"player_names": names, "unit": unit, "command": command, "inputs": files}
@@ -356,7 +356,7 @@ def described(
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """The versions that a result depends on, and the type of the machine."""
+    """Return the versions that a result depends on, and the type of the machine."""
     own = {"python": platform.python_version(), "fairshapley": __version__}
     found = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
     # The last bits of a result may depend on the type of the machine.

@@ -61,13 +61,13 @@ class ProgressLine:
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal, or the output of a notebook."""
+    """Return whether standard error is a terminal, or the output of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel") or (sys.stderr is not None and sys.stderr.isatty())
 
 
 def at_prompt() -> bool:
-    """Whether somebody types commands: at a prompt of Python, or in a notebook."""
+    """Return whether somebody types commands: at a prompt of Python, or in a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None or hasattr(sys, "ps1") or bool(sys.flags.interactive)
 
@@ -125,7 +125,7 @@ class ProgressReporter:
 
 
 def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:
-    """Time left, predicted cost of fairness, rate, workers and minimum fidelity in words.
+    """Word the time left, the predicted cost of fairness, rate, workers and minimum fidelity.
 
     What matters most comes first: a narrow terminal shows no more.
 
@@ -153,7 +153,7 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
 
 
 def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:
-    """The time until the budget is spent at the present rate; infinite without a budget."""
+    """Return the time until the budget is spent at the present rate; infinite without a budget."""
     spent = {
         "evaluations": snapshot.evaluations,
         "marginals": snapshot.marginals or 0,

@@ -42,7 +42,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def rule_from_configuration(configuration: Mapping[str, Any]) -> Rule:
-    """The rule that `Rule.configuration` described.
+    """Return the rule that `Rule.configuration` described.
 
     Examples
     --------

@@ -34,8 +34,8 @@ class Budget:
         What all evaluations may cost together, in the unit of the game's ``cost``: euros, tokens.
     rungs
         Whether the seconds buy a round number of evaluations, one of `RUNGS` times a power of ten:
-        the run ends at the last one that time allows at the speed so far. A budget of so many
-        evaluations repeats it.
+        the run ends at the last one that time allows at the speed so far. A budget of that
+        number repeats it.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Budget:
             checks.set_fields(self, **{unit: plain})
 
     def limits(self) -> dict[str, float]:
-        """The limits that are set, by unit."""
+        """Return the limits that are set, by unit."""
         set_ones = {unit: limit for unit, limit in vars(self).items() if limit is not None}
         return {unit: limit for unit, limit in set_ones.items() if unit != "rungs"}
 
@@ -68,7 +68,7 @@ class Budget:
 
 
 def rungs(evaluations: float) -> tuple[int, int]:
-    """Return the last round number up to so many evaluations, at least 10, and the next one.
+    """Return the last round number up to this number, at least 10, and the next one.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def rungs(evaluations: float) -> tuple[int, int]:
 
 
 def parse_budget(budget: int | Budget | None) -> Budget | None:
-    """A budget as given to `estimate`: an int counts utility evaluations.
+    """Return a budget as given to `estimate`: an int counts utility evaluations.
 
     Examples
     --------
@@ -156,15 +156,15 @@ class Rule(ABC):
 
     @abstractmethod
     def met(self, snapshot: Snapshot) -> str | None:
-        """The sentence that goes into the result when the rule is met, else None."""
+        """Return the sentence that goes into the result when the rule is met, else None."""
 
     def configuration(self) -> dict[str, Any]:
-        """The rule as plain data, for a journal: its name, and its fields by theirs."""
+        """Return the rule as plain data, for a journal: its name, and its fields by theirs."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"rule": type(self).__name__, **own}
 
     def parts(self) -> tuple[Rule, ...]:
-        """The rules that this one is made of."""
+        """Return the rules that this one is made of."""
         return (self,)
 
     @property
@@ -173,7 +173,7 @@ class Rule(ABC):
         return None
 
     def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
-        """Whether the rule has no look planned now, so that no estimate need be made for it."""
+        """Return whether the rule has no look planned now, so that it needs no estimate."""
         return False
 
     def check_players(self, n_players: int) -> None:
@@ -181,15 +181,15 @@ class Rule(ABC):
         return
 
     def looks_now(self, snapshot: Snapshot) -> bool:
-        """Whether the rule takes a planned look at this round, which spends its level."""
+        """Return whether the rule takes a planned look at this round, which spends its level."""
         return False
 
     def predicted(self, snapshot: Snapshot) -> float | None:
-        """The evaluations that a certificate will have taken; None when none is asked for."""
+        """Return the evaluations that a certificate will take; None when none is asked for."""
         return None
 
     def conclude(self, snapshot: Snapshot) -> str | None:
-        """What there is to say when the budget is spent and the rule was not met."""
+        """Return what there is to say when the budget is spent and the rule was not met."""
         return None
 
     def __or__(self, other: Rule) -> Rule:
@@ -220,7 +220,7 @@ class AnyOf(_Combination):
     """Stop when any of the rules is met."""
 
     def met(self, snapshot: Snapshot) -> str | None:
-        """The first sentence of a rule that is met."""
+        """Return the first sentence of a rule that is met."""
         return next((said for rule in self.rules if (said := rule.met(snapshot))), None)
 
 
@@ -229,7 +229,7 @@ class AllOf(_Combination):
     """Stop when all of the rules are met."""
 
     def met(self, snapshot: Snapshot) -> str | None:
-        """All sentences, when there is one of every rule."""
+        """Return all sentences, when there is one of every rule."""
         sentences = [rule.met(snapshot) for rule in self.rules]
         if any(said is None for said in sentences):
             return None

@@ -39,8 +39,8 @@ class DaskEngine(PoolEngine):
     threads
         Threads of BLAS and OpenMP in each worker.
     in_flight
-        The least that a round holds. Where utilities wait instead of computing, as many as the
-        cluster has threads keep all of them busy. It decides which coalitions are drawn.
+        The least that a round holds. Where utilities wait instead of computing, the number of
+        the cluster's threads keeps all of them busy. It decides which coalitions are drawn.
     retries, backoff
         As of `ProcessEngine`.
 
@@ -79,7 +79,7 @@ class DaskEngine(PoolEngine):
         return f"DaskEngine({self._address or self._client!r}, timeout={self.timeout})"
 
     def client(self) -> Any:
-        """The client, connected where an address was given."""
+        """Return the client, connected where an address was given."""
         if self._client is None:
             try:
                 self._client = self._distributed.Client(self._address, set_as_default=False)
@@ -91,14 +91,14 @@ class DaskEngine(PoolEngine):
         return self._client
 
     def executor(self, workers: int) -> Executor:
-        """The cluster as an executor; it has as many workers as it has."""
+        """Return the cluster as an executor; it has its own number of workers."""
         if self._executor is None:
             self._executor = self.client().get_executor(pure=False)
         executor: Executor = self._executor
         return executor
 
     def places(self) -> tuple[int, str]:
-        """The threads of all workers; an EngineError when the scheduler is gone."""
+        """Return the threads of all workers; raise an EngineError when the scheduler is gone."""
         client = self.client()
         where = str(getattr(client.scheduler, "address", "") or "")
         if client.status != "running":
@@ -113,7 +113,7 @@ class DaskEngine(PoolEngine):
         )
 
     def send(self, session: PoolSession, payload: ByteArray) -> Any:
-        """The result of a task, which the scheduler computes again when it is lost."""
+        """Make the game the result of a task, which the scheduler repeats when it is lost."""
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sending large graph")
@@ -126,7 +126,7 @@ class DaskEngine(PoolEngine):
         return source
 
     def lost(self, error: BaseException) -> str | None:
-        """The scheduler tells of workers that died; data may be lost with them."""
+        """Return what the scheduler tells of workers that died; data may be lost with them."""
         if isinstance(error, self._distributed.KilledWorker):
             return "the Dask workers that computed it died"
         if isinstance(error, CancelledError | OSError | TimeoutError):

@@ -78,10 +78,10 @@ class RemoteError(Exception):
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether a call may succeed when it is made again.
+    """Return whether a call may succeed when it is made again.
 
-    Time-outs and broken connections are transient, those of httpx, requests, aiohttp and the
-    clients of language models too, and so are answers of a service that is busy (status 429, 503).
+    Time-outs and broken connections are transient, also as httpx, requests, aiohttp and clients of
+    language models raise them. So are answers of a busy service (status 429, 503).
 
     Examples
     --------
@@ -102,7 +102,7 @@ def is_transient(error: Exception) -> bool:
 class Answer:
     """What became of a chunk: the utilities in order, or the error that the game raised.
 
-    With an error, `values` are those of the calls before it. `error` is a `WorkerLostError` when
+    With an error, `values` come from the calls before it. `error` is a `WorkerLostError` when
     not the game but the worker failed.
     """
 
@@ -172,7 +172,7 @@ class PackedGame:
 
 
 def check_answer(answer: Any, count: int, columns: int | None = None) -> FloatArray:
-    """Return utilities as a float array of the right length; raise a GameError if they are none.
+    """Return utilities as a float array of the right length; raise a GameError otherwise.
 
     With `columns` there are that many numbers for each coalition. Entries under a mask are NaN, and
     −0.0 is 0.0, whose sign a journal would not keep.
@@ -257,7 +257,7 @@ class Session:
     """One game at work in an engine: chunks are futures, and no worker can be lost."""
 
     workers: int = 0
-    """How many chunks are computed at a time; 0 when it is one, in this process"""
+    """The number of chunks that workers compute at a time; 0 when this process computes"""
     ahead: int = 2
     """Chunks that a worker is handed at a time: one waits, so that it is never idle"""
 
@@ -422,7 +422,7 @@ class SerialSession(Session):
         return [(tickets[0], answer)]
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Nothing is answered before it is waited for.
+        """Return nothing: no chunk is answered before it is waited for.
 
         That also drops what a utility returned that swallowed an interrupt: no utility.
         """

@@ -44,11 +44,11 @@ class PoolEngine(Engine, ABC):
 
     @abstractmethod
     def executor(self, workers: int) -> Executor:
-        """Where chunks are handed in; `workers` of them compute at a time."""
+        """Return where chunks are handed in; `workers` of them compute at a time."""
 
     @abstractmethod
     def places(self) -> tuple[int, str]:
-        """How many chunks are computed at a time, and why none can be.
+        """Return how many chunks are computed at a time, and why none can be.
 
         An EngineError when the cluster is gone.
         """
@@ -62,7 +62,7 @@ class PoolEngine(Engine, ABC):
 
     @abstractmethod
     def lost(self, error: BaseException) -> str | None:
-        """What happened to the worker when an error means that it was lost."""
+        """Return what happened to the worker when an error means that it was lost."""
 
     def dumps(self, game: PackedGame) -> bytes:
         """Return the game as bytes."""

@@ -61,8 +61,8 @@ class ProcessEngine(PoolEngine):
     threads
         Threads of BLAS and OpenMP in each process; by default the cores shared out evenly.
     in_flight
-        The least that a round holds. Where utilities wait, as many as there are processes keep all
-        of them busy. It decides which coalitions are drawn.
+        The least that a round holds. Where utilities wait, the number of processes keeps all of
+        them busy. It decides which coalitions are drawn.
     retries, backoff
         How often a call is made again after a time-out, a broken connection or the answer of a
         busy service, and the seconds to wait before.
@@ -108,11 +108,11 @@ class ProcessEngine(PoolEngine):
         return f"ProcessEngine(workers={self.workers}, timeout={self.timeout})"
 
     def places(self) -> tuple[int, str]:
-        """The number of processes."""
+        """Return the number of processes."""
         return self.workers, ""
 
     def executor(self, workers: int) -> Executor:
-        """So many processes, started where there are others or none."""
+        """Return a pool of this size, started where there is another or none."""
         if workers != self._size:
             self.stop()
         if self._pool is None:
@@ -146,7 +146,7 @@ class ProcessEngine(PoolEngine):
         return str(file)
 
     def lost(self, error: BaseException) -> str | None:
-        """A pool whose process died is broken as a whole; it takes no further chunk."""
+        """Return how the process died: its pool is broken as a whole, and takes no chunk."""
         if not isinstance(error, BrokenProcessPool):
             return None
         # ``{SIGKILL(-9)}`` is often a lack of memory.

@@ -39,11 +39,11 @@ class RayEngine(PoolEngine):
     chunk_size
         Coalitions per chunk; by default it follows the measured speed.
     cpus, gpus
-        What a chunk takes of the cluster; 0.1 CPUs are enough for utilities that wait. The threads
-        of BLAS and OpenMP are as many as the CPUs; without `gpus` Ray hides GPUs from a utility.
+        What a chunk takes of the cluster; 0.1 CPUs are enough for utilities that wait. There is
+        one thread of BLAS and OpenMP for each CPU; without `gpus` Ray hides GPUs from a utility.
     in_flight
-        The least that a round holds. Where utilities wait instead of computing, as many as the
-        cluster has places keep all of them busy. It decides which coalitions are drawn.
+        The least that a round holds. Where utilities wait instead of computing, the number of
+        the cluster's places keeps all of them busy. It decides which coalitions are drawn.
     retries, backoff
         As of `ProcessEngine`.
 
@@ -78,7 +78,7 @@ class RayEngine(PoolEngine):
         return f"RayEngine({self.address!r}, timeout={self.timeout})"
 
     def connect(self) -> Any:
-        """Ray itself, connected; none is started, for its processes run code of whoever asks."""
+        """Connect to Ray; none is started, for its processes run code of whoever asks."""
         if not self._ray.is_initialized():
             address = self.address or os.environ.get("RAY_ADDRESS") or "auto"
             try:
@@ -98,13 +98,13 @@ class RayEngine(PoolEngine):
         return self._ray
 
     def executor(self, workers: int) -> Executor:
-        """Ray as an executor."""
+        """Return Ray as an executor."""
         if self._executor is None:
             self._executor = RayExecutor(self._ray, self.cpus, self.gpus)
         return self._executor
 
     def places(self) -> tuple[int, str]:
-        """How many tasks the resources of the cluster allow at a time."""
+        """Return how many tasks the resources of the cluster allow at a time."""
         try:
             total = self.connect().cluster_resources()
         except FairShapleyError:
@@ -120,7 +120,7 @@ class RayEngine(PoolEngine):
         )
 
     def dumps(self, game: PackedGame) -> bytes:
-        """The game as bytes, by Ray's own cloudpickle."""
+        """Return the game as bytes, by Ray's own cloudpickle."""
         data: bytes = self._ray.cloudpickle.dumps(game)
         return data
 
@@ -129,7 +129,7 @@ class RayEngine(PoolEngine):
         return self._ray.put(payload)
 
     def lost(self, error: BaseException) -> str | None:
-        """The evaluator decides, for all engines, what is done about a worker that dies."""
+        """Return how the worker died; the evaluator decides what is done about it."""
         errors = self._ray.exceptions
         if isinstance(
             error, errors.WorkerCrashedError | errors.OutOfMemoryError | errors.NodeDiedError

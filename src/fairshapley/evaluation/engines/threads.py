@@ -96,7 +96,7 @@ class ThreadEngine(Engine):
 
 
 class ThreadSession(Session):
-    """One game; each call has a thread of its own, those of an ``async def`` one event loop."""
+    """A game; each call has its own thread, calls of an ``async def`` share an event loop."""
 
     ahead = 1
 
@@ -163,7 +163,7 @@ class ThreadSession(Session):
         future.set_result(answer)
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is answered within a moment; no call begins."""
+        """Return what is answered within a moment; no call begins."""
         self._stopped.set()
         return super().abort(tickets)
 
