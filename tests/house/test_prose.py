@@ -6,15 +6,15 @@ from tests.house.prose import found
 
 # What is left of each pattern. Whoever removes some lowers the number.
 LEFT = {
-    "are none": 4,
-    "as many as": 5,
+    "are none": 2,
+    "as many as": 1,
     "data set": 1,
-    "fragment": 19,
+    "fragment": 14,
     "has a say": 7,
     "it is none": 1,
-    "it is one,": 2,
-    "so many": 15,
-    "those of": 41,
+    "it is one,": 1,
+    "so many": 9,
+    "those of": 24,
     "what is no": 1,
     "words": 16,
 }
