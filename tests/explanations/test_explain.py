@@ -132,7 +132,7 @@ def test_frames_have_a_line_per_row_and_output(wine_game):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rows": [178]}, "rows must be a whole number from -178 to 177"),
+        ({"rows": [178]}, "rows must name some of the 178 rows of X"),
         ({"outputs": "4"}, "there is no output '4'"),
         ({"outputs": []}, "at least one output"),
         ({"outputs": [0, "0"]}, "each of them once"),

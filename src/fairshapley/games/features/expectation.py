@@ -252,36 +252,20 @@ def _mean(values: FloatArray) -> FloatArray:
 
 
 class MarginalExpectation(Expectation):
-    """Absent features as they are in background rows.
+    """Utilities with absent features as they are in background rows, or as a function gives them.
 
     Parameters
     ----------
     predictor
         The prediction function.
     explained, background
-        The rows to explain, and those that stand in for absent features.
+        The rows to explain, and the rows that stand in for absent features.
     players
         Who owns which columns.
+    absence
+        A function of (rows, masks of columns) that gives the rows to predict; the first background
+        row alone is then used, to check that the columns fit.
     """
-
-    def __init__(
-        self, predictor: Predictor, explained: Table, background: Table, players: Players
-    ) -> None:
-        super().__init__(predictor, len(explained), len(background))
-        self.rows = explained.followed_by(background, predictor.place)
-        self.players = players
-
-    def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:
-        """Return the rows with background rows where a feature is absent."""
-        background = self.n_explained + np.arange(self.n_background)[others]
-        return self._filled(coalitions[:, self.players.owners], rows, background)
-
-    def _filled(self, masks: BoolArray, rows: IntArray, others: IntArray) -> Any:
-        return self.rows.mixed(masks, rows, others)
-
-
-class CustomExpectation(MarginalExpectation):
-    """Absent features by a function of one's own: (rows, masks of columns) to rows to predict."""
 
     def __init__(
         self,
@@ -289,12 +273,20 @@ class CustomExpectation(MarginalExpectation):
         explained: Table,
         background: Table,
         players: Players,
-        absence: Callable[[Any, BoolArray], Any],
+        absence: Callable[[Any, BoolArray], Any] | None = None,
     ) -> None:
-        super().__init__(predictor, explained, background.take(np.array([0])), players)
-        self.absence = absence
+        if absence is not None:
+            background = background.take(np.array([0]))
+        super().__init__(predictor, len(explained), len(background))
+        self.rows = explained.followed_by(background, predictor.place)
+        self.players, self.absence = players, absence
 
-    def _filled(self, masks: BoolArray, rows: IntArray, others: IntArray) -> Any:
+    def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:
+        """Return the rows with something else where a feature is absent."""
+        masks = coalitions[:, self.players.owners]
+        if self.absence is None:
+            background = self.n_explained + np.arange(self.n_background)[others]
+            return self.rows.mixed(masks, rows, background)
         filled = self.absence(self.rows.handed(rows), masks)
         if len(filled) != len(masks):
             raise GameError(

@@ -23,7 +23,6 @@ from fairshapley.games.features.arguments import (
     one_hot_groups,
 )
 from fairshapley.games.features.expectation import (
-    CustomExpectation,
     Expectation,
     MarginalExpectation,
     ModulePredict,
@@ -185,11 +184,11 @@ class FeatureGame:
 
     def expectation(self, rows: IntArray) -> Expectation:
         """Return the utilities of some rows of X, each for itself."""
+        absence = self.kind if callable(self.kind) else None
         explained = self.data.take(rows)
-        parts = self.predictor, explained, self._background, self._players
-        if callable(self.kind):
-            return CustomExpectation(*parts, self.kind)
-        return MarginalExpectation(*parts)
+        return MarginalExpectation(
+            self.predictor, explained, self._background, self._players, absence
+        )
 
     def against_average(self, rows: IntArray) -> Expectation:
         """Return the utilities of some rows of X against one row, the average of the background."""
