@@ -3,6 +3,7 @@
 from itertools import pairwise, permutations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -124,10 +125,15 @@ def test_sizes_follow_their_weights():
     assert stats.chisquare(counts[kept], 20_000 * weights[kept]).pvalue > 1e-6
 
 
-def test_a_walk_of_many_players_needs_no_square_array():
-    walks = Walks(random_ranks(np.random.default_rng(6), 1, 70_000))
-    assert walks.ranks.nbytes == 4 * 70_000
-    assert walks.masks(69_990, 69_999).sum(axis=1).tolist() == list(range(69_991, 70_000))
+@pytest.mark.parametrize("n_players", [65_536, 70_000])
+def test_a_walk_of_many_players_needs_no_square_array(n_players):
+    """And ranks that 16 bits do not hold."""
+    walks = Walks(random_ranks(np.random.default_rng(6), 1, n_players))
+    assert walks.ranks.nbytes == 4 * n_players
+    sizes = np.arange(1.0, n_players)
+    assert walks.masks(n_players - 10, n_players - 1).sum(axis=1).tolist() == sizes[-9:].tolist()
+    gains = walks.contributions(sizes, 0.0, float(n_players), np.ones(n_players))
+    np.testing.assert_array_equal(gains, 1.0)
 
 
 def test_neighbourhoods_give_every_players_marginal_contribution():

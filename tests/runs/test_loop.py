@@ -231,19 +231,6 @@ def test_whether_a_budget_is_too_small_does_not_depend_on_the_seed():
             fs.estimate(game, fs.MonteCarlo(walk=False), budget=11, seed=seed)
 
 
-def test_games_of_65536_players_are_drawn_right():
-    """The ranks of more players than 16 bits hold."""
-
-    class Sizes:
-        n_players = 65_536
-
-        def __call__(self, masks):
-            return masks.sum(axis=1).astype(float)
-
-    result = fs.estimate(Sizes(), "mc", budget=65_540, seed=0)
-    np.testing.assert_allclose(result.values, 1.0)
-
-
 def bare_run(game, method, seed=3, **limits):
     n_players = game.n_players
     plan = Plan(

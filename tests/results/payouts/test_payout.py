@@ -87,11 +87,11 @@ def test_amounts_add_up_and_grow_with_the_values(values, pool, negative):
 @given(VALUES, POOLS, st.integers(-30, 30))
 def test_the_unit_of_the_utility_does_not_matter(values, pool, exponent):
     values = np.append(values, 1.0)
-    scaled = result(values * 2.0**exponent)
-    assert scaled.payout(pool).amounts == result(values).payout(pool).amounts
+    amounts = result(values).payout(pool).amounts
+    assert result(values * 2.0**exponent).payout(pool).amounts == amounts
     # nor does the currency
     yen = result(values).payout(pool * 100, unit=1)
-    assert [amount / 100 for amount in yen.amounts] == list(result(values).payout(pool).amounts)
+    assert [amount / 100 for amount in yen.amounts] == list(amounts)
 
 
 @given(VALUES, POOLS, st.randoms(use_true_random=False))
@@ -99,8 +99,8 @@ def test_who_has_which_number_does_not_matter(values, pool, random):
     values = np.append(values, 1.0)
     order = list(range(len(values)))
     random.shuffle(order)
-    moved = result(values[order]).payout(pool).amounts
-    assert moved == tuple(result(values).payout(pool).amounts[player] for player in order)
+    moved, amounts = (result(these).payout(pool).amounts for these in (values[order], values))
+    assert moved == tuple(amounts[player] for player in order)
 
 
 @given(VALUES, POOLS)
