@@ -68,17 +68,6 @@ def test_the_closed_form_is_that_of_enumeration_with_ties(problem):
     np.testing.assert_allclose(values, fs.exact(game).values, rtol=1e-10, atol=1e-12)
 
 
-def test_values_by_hand():
-    """Three points at 0, 1, 3 with labels a, b, a, a test point at 0 with label a, k = 1.
-
-    The first is right whenever it is there. Of the six orders, it comes first in two (marginal
-    1), after the second alone in one (1), after the third in one (0), last after both in two (1,
-    for the second hides the third): 5/6. The second hides the third: −1/6. The rest is 1/3.
-    """
-    result = knn_shapley([[0.0], [1.0], [3.0]], list("aba"), [[0.0]], ["a"], k=1)
-    np.testing.assert_allclose(result.values, [5 / 6, -1 / 6, 1 / 3])
-
-
 def test_regression_values_by_hand():
     """Targets 1 and 3, test target 2, k = 2: v(∅) = −4, v(0) = −2.25, v(1) = −0.25, v(N) = 0."""
     result = knn_shapley([[0.0], [1.0]], [1.0, 3.0], [[0.0]], [2.0], k=2, task="regression")
@@ -286,14 +275,6 @@ def test_leave_one_out_by_hand_and_at_what_cost():
     game = Counted()
     np.testing.assert_array_equal(leave_one_out(game), [25.0 - 16.0] * 5)
     assert game.asked == 6
-
-
-def test_leave_one_out_gives_weights_of_an_additive_game():
-    """Exact in binary, so that the sums are too."""
-    weights = np.array([1.0, -2.5, 0.25, 8.0])
-    np.testing.assert_array_equal(leave_one_out(fs.games.Additive(weights)), weights)
-    alone = leave_one_out(fs.games.TableGame([1.0, 3.0]))
-    np.testing.assert_array_equal(alone, [2.0])
 
 
 def test_duplicates_are_worth_nothing_and_null_players_cost_nothing():

@@ -29,7 +29,7 @@ from fairshapley.clean.sources import LEAST_ROWS, Source, odd_sources
 from fairshapley.clean.suspect_rows import LIKELY, LONGEST, Checks, Suspects
 from fairshapley.closed_forms import knn_shapley
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tables.columns import kind_of
+from fairshapley.tables.columns import as_numbers, kind_of
 
 # Rows for the checks, which fit all models twice more.
 MOST_CHECKED = 2500
@@ -176,9 +176,11 @@ def _category_columns(given: Given, sample: IntArray) -> list[Categories]:
     for name in dict.fromkeys(given.owners.tolist()):
         column = given.table[name]
         if 1 < len(column.unique()) <= MOST_CATEGORIES:
-            kinds, codes = np.unique(list(map(str, column.to_pylist())), return_inverse=True)
-            found = numbers if kind_of(name, column) == "numbers" else texts
-            found.append((name, kinds.tolist(), codes))
+            is_number = kind_of(name, column) == "numbers"
+            cells = as_numbers(column) if is_number else np.array([*map(str, column.to_pylist())])
+            _, first, codes = np.unique(cells, return_index=True, return_inverse=True)
+            kinds = [str(column[row].as_py()) for row in first.tolist()]
+            (numbers if is_number else texts).append((name, kinds, codes))
     if len(numbers) > MOST_NUMBERS:
         labels, model = given.codes[sample], linear(PENALTIES[1], ordered=False)
         chances = cross_predicted(model, given.points[sample], labels, labels)
