@@ -234,7 +234,7 @@ class FunctionGame:
         values: list[float] = []
         with answers_kept(values):
             for coalition, call in self._calls(coalitions, *more):
-                values.append(_as_utility(self.fn(*call), coalition))
+                values.append(as_utility(self.fn(*call), coalition))
         return np.array(values, dtype=np.float64)
 
     async def answer(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
@@ -245,7 +245,7 @@ class FunctionGame:
                 value = self.fn(*call)
                 if isinstance(value, Awaitable):
                     value = await value
-                values.append(_as_utility(value, coalition))
+                values.append(as_utility(value, coalition))
         return np.array(values, dtype=np.float64)
 
 
@@ -334,23 +334,19 @@ def _costs(fn: Callable[[tuple[int, ...]], float], coalitions: BoolArray) -> Flo
     return np.array([fn(members(row)) for row in coalitions], dtype=np.float64)
 
 
-def _as_utility(value: object, coalition: tuple[int, ...]) -> float:
-    """Return a number that a function returned; raise GameError otherwise."""
-    try:
-        return as_real(value)
-    except (TypeError, ValueError):
-        raise GameError(
-            f"the utility of coalition {coalition} is {value!r}, which is not a real "
-            "number: return a float",
-            coalition,
-        ) from None
+def as_utility(value: object, coalition: tuple[int, ...], where: str = "") -> float:
+    """Return a number that a function gave for a coalition; raise GameError otherwise.
 
-
-def as_real(value: object) -> float:
-    """A number as a float, or a TypeError; float() alone would also read one out of a text."""
-    if not isinstance(value, SupportsFloat) or isinstance(value, complex | np.complexfloating):
-        raise TypeError
-    return float(value)
+    A text is no number, though float() would read one out of it.
+    """
+    if isinstance(value, SupportsFloat) and not isinstance(value, complex | np.complexfloating):
+        with suppress(TypeError, ValueError, RuntimeError):  # the last is torch's
+            return float(value)
+    raise GameError(
+        f"the utility of coalition {coalition}{where} is {value!r}, which is not a real number: "
+        "return a float",
+        coalition,
+    )
 
 
 class TableGame:

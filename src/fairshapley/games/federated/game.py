@@ -9,7 +9,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.errors import GameError, InputError
+from fairshapley.errors import InputError
 from fairshapley.games.federated.rounds import (
     Agent,
     Examples,
@@ -22,7 +22,7 @@ from fairshapley.games.federated.rounds import (
     read_rounds,
     write,
 )
-from fairshapley.games.game import as_real, check_coalitions, check_names, members
+from fairshapley.games.game import as_utility, check_coalitions, check_names, members
 
 Empty: TypeAlias = Literal["server"] | float
 
@@ -132,15 +132,8 @@ class RoundGame:
         for index, row in enumerate(rows):
             vector = self.record.combine(coefficients[index : index + 1])[0]
             answer = self.utility(write(vector, self.record.fixed, self.record.layout))
-            try:
-                values[index] = as_real(answer)
-            except (TypeError, ValueError, RuntimeError):
-                coalition = members(row)
-                raise GameError(
-                    f"the utility of coalition {coalition} in round {self.record.number} is "
-                    f"{answer!r}, which is not a real number: return a float",
-                    coalition,
-                ) from None
+            where = f" in round {self.record.number}"
+            values[index] = as_utility(answer, members(row), where)
         return values
 
 
