@@ -92,9 +92,9 @@ def test_permutations_are_uniform():
 
 
 def test_sets_of_a_size_are_uniform():
-    """χ² over the 20 sets of 3 of 6 players; false alarm 1e−6. Drawn in several parts."""
-    sizes = np.tile([3, 1, 0, 6], 5_000)
-    masks = random_sets(np.random.default_rng(8), sizes, 6, entries=10_000)
+    """χ² over the 20 sets of 3 of 6 players; false alarm 1e−6. So many are drawn in two parts."""
+    sizes = np.tile([3, 1, 0, 6], 180_000)
+    masks = random_sets(np.random.default_rng(8), sizes, 6)
     np.testing.assert_array_equal(masks.sum(axis=1), sizes)
     _, counts = np.unique(masks[::4] @ (1 << np.arange(6)), return_counts=True)
     assert len(counts) == 20

@@ -75,15 +75,6 @@ def test_blocks_add_up_to_the_whole_table(semivalue, device, monkeypatch):
     np.testing.assert_array_equal(found.values[[2, 8, 9]], 0.0)
 
 
-def test_the_result_says_that_it_is_exact():
-    result = fs.exact(fs.games.SumOfUnanimity(6, seed=0))
-    assert result.exact
-    assert result.evaluations == 64
-    assert result.marginals is None
-    assert (result.standard_errors == 0).all()
-    assert np.isinf(result.fidelity()).all()
-
-
 @pytest.mark.parametrize("n", [31, 10_000])
 def test_over_the_limit_the_error_names_the_remedy(n):
     game = fs.games.Additive(np.ones(n))

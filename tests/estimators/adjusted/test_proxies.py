@@ -309,20 +309,6 @@ def test_small_and_large_utilities_have_the_same_proxy(monkeypatch, entries, rou
         np.testing.assert_allclose(fitted(scale), fitted(1.0), rtol=1e-6, atol=rounding)
 
 
-def test_many_units_are_fitted_in_single_precision(monkeypatch):
-    """The proxies are those of double precision, but for rounding; efficient to the last bit."""
-    fits = []
-    for entries in (1 << 24, 1):
-        monkeypatch.setattr(Regression, "single_entries", entries)
-        sample, weights = random_sample(12, 600, 13)
-        small = replace(sample, gains=1e-60 * sample.gains)
-        fits.append(fit_linear(small, weights))
-    double, single = (1e60 * fit.slopes for fit in fits)
-    np.testing.assert_allclose(single, double, atol=1e-4)
-    assert not np.array_equal(single, double)
-    np.testing.assert_allclose(single.sum(axis=1), 0.0, atol=1e-12)
-
-
 def test_a_linear_proxy_finds_a_linear_game():
     sample, weights = random_sample(12, 600, 7, noise=0.0)
     sample.gains[:] -= np.prod(2.0 * sample.units.masks(slice(0, 600))[:, :3] - 1.0, axis=1)
