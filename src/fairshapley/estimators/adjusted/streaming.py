@@ -93,7 +93,7 @@ class Stream(Schedule[Any]):
         """By size since the last plan: the units, and their squared residuals"""
         self._through = WeightedEpochs.none(n_players)
         self._second = 0.0
-        """Σ w²·Σ y² over the epochs in it, all players together"""
+        """Σ w²·Σ y² over these epochs and all players"""
         self._largest: FloatArray = np.zeros(n_players)
         """The largest w·|y − ȳ| of each player"""
         self._epoch = Moments(n_players)
@@ -215,10 +215,11 @@ class Stream(Schedule[Any]):
     def _close(self) -> None:
         """End the epoch: use its weight, fix the next one's, and let the proxy learn."""
         self._end = self.told + max(MIN_EPOCH, self.told // EPOCH_SHARE)
-        variance = float(self._epoch.squares.sum()) / max(int(self._epoch.counts[0]), 1)
+        count = int(self._epoch.counts[0])
+        variance = float(self._epoch.squares.sum()) / max(count, 1)
+        if count < 2 or not (self._variance or variance):
+            return  # nothing is known of the spread of contributions: the epoch goes on
         if not self._variance:
-            if not variance:
-                return  # no contribution differs so far, so that there is no weight: it goes on
             self._variance = self._unit = variance
         self._through, self._second, self._largest = self._with_epoch()
         # A quiet epoch may have missed a rare spike.
