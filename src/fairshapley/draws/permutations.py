@@ -50,14 +50,11 @@ def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> In
     return sizes.astype(np.int64)
 
 
-def random_sets(
-    rng: np.random.Generator, sizes: IntArray, n_players: int, *, entries: int = KEY_ENTRIES
-) -> BoolArray:
+def random_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:
     """Draw one uniform coalition of each given size, 0 … n_players; a row each.
 
     The players with the smallest of n random keys: sorting keys of 32 bits takes vector
-    instructions, and a quarter of the time of a permutation. At most `entries` keys are drawn at
-    a time.
+    instructions, and a quarter of the time of a permutation.
 
     Examples
     --------
@@ -65,7 +62,7 @@ def random_sets(
     array([0, 2, 3])
     """
     masks: BoolArray = np.empty((len(sizes), n_players), dtype=bool)
-    step = max(1, entries // max(n_players, 1))
+    step = max(1, KEY_ENTRIES // max(n_players, 1))
     waiting = np.arange(len(sizes))
     while len(waiting):
         rows, waiting = waiting[:step], waiting[step:]
