@@ -24,21 +24,6 @@ def test_sets_of_a_size_are_uniform(n_players):
         assert statistic < chi2.ppf(1 - 1e-4, len(counts) - 1)
 
 
-def test_players_are_in_alike_and_sizes_are_kept():
-    """Many players, of which those inside or those outside are drawn."""
-    rng, n_players, rows = np.random.default_rng(1), 5001, 2000
-    sizes = rng.integers(0, n_players + 1, rows)
-    bits = np.unpackbits(
-        packed_sets(rng, sizes, n_players), axis=1, bitorder="little", count=n_players
-    )
-    assert (bits.sum(axis=1) == sizes).all()
-    shares = sizes / n_players
-    deviations = (bits.sum(axis=0) - shares.sum()) / np.sqrt((shares * (1 - shares)).sum())
-    # 5001 standard normal numbers: one beyond 5.5 in 5000 such tests.
-    assert np.abs(deviations).max() < 5.5
-    assert abs(deviations.std() - 1.0) < 0.05
-
-
 def test_a_complement_has_no_bits_behind_the_last_player():
     packed = packed_sets(np.random.default_rng(0), np.array([3, 0, 13]), 13)
     both = packed | complements(packed, 13)

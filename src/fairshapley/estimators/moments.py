@@ -129,24 +129,6 @@ class Moments(Means):
         self.lowest: FloatArray = np.full(n_players, np.inf)
         self.highest: FloatArray = np.full(n_players, -np.inf)
 
-    @classmethod
-    def of(
-        cls,
-        count: int,
-        means: FloatArray,
-        squares: FloatArray,
-        cubes: FloatArray | float = 0.0,
-        lowest: FloatArray | float = np.inf,
-        highest: FloatArray | float = -np.inf,
-    ) -> Moments:
-        """Return the moments of `count` contributions of every player; extremes may be left out."""
-        moments = cls(len(means))
-        moments.counts += count
-        moments.means, moments.squares = means, squares
-        moments.cubes[:] = cubes
-        moments.lowest[:], moments.highest[:] = lowest, highest
-        return moments
-
     def add(self, contributions: FloatArray) -> None:
         """Fold in rows of one contribution per player, (rows, n_players)."""
         rows, n_players = contributions.shape
@@ -160,9 +142,23 @@ class Moments(Means):
         squares = powers.sum(axis=0)
         with may_overflow():
             cubes = (powers * deviations).sum(axis=0)
-        self.merge_at(slice(None), rows, means, squares, cubes)
-        self.lowest = np.minimum(self.lowest, contributions.min(axis=0, initial=np.inf))
-        self.highest = np.maximum(self.highest, contributions.max(axis=0, initial=-np.inf))
+        lowest = contributions.min(axis=0, initial=np.inf)
+        highest = contributions.max(axis=0, initial=-np.inf)
+        self.add_sums(rows, means, squares, cubes, lowest, highest)
+
+    def add_sums(
+        self,
+        counts: NDArray[Any] | float,
+        means: FloatArray,
+        squares: FloatArray,
+        cubes: FloatArray | float,
+        lowest: FloatArray,
+        highest: FloatArray,
+    ) -> None:
+        """Fold in contributions of which these sums are known, for every player."""
+        self.merge_at(slice(None), counts, means, squares, cubes)
+        self.lowest = np.minimum(self.lowest, lowest)
+        self.highest = np.maximum(self.highest, highest)
 
     def add_at(self, at: IntArray, values: FloatArray, *, once: bool = False) -> None:
         """Fold in contributions of the players `at`, as `Means.add_at` does."""
@@ -172,9 +168,8 @@ class Moments(Means):
 
     def merge(self, other: Moments) -> None:
         """Fold in the statistics of other contributions to the same players."""
-        self.merge_at(slice(None), other.counts, other.means, other.squares, other.cubes)
-        self.lowest = np.minimum(self.lowest, other.lowest)
-        self.highest = np.maximum(self.highest, other.highest)
+        sums = other.counts, other.means, other.squares, other.cubes
+        self.add_sums(*sums, other.lowest, other.highest)
 
     def estimate(self, each: int = 1) -> Estimate:
         """Return the means as an estimate, with floors under the variances.

@@ -182,9 +182,7 @@ class Stream(Schedule[Any]):
         sums += (total - sums.sum()) / len(sums)  # the sum over all players is known better
         within = np.maximum(squares + self.outside**2 @ second - sums**2 / count, 0.0)
         common = self.constant + self.learner.values
-        lowest, highest = extremes + common
-        means = sums / count + common
-        self._epoch.merge(Moments.of(count, means, within, lowest=lowest, highest=highest))
+        self._epoch.add_sums(count, sums / count + common, within, 0.0, *(extremes + common))
 
     def estimate(self) -> Estimate:
         """Return the weighted mean of the contributions, the running epoch included."""
