@@ -51,7 +51,7 @@ class Cache(dict[bytes, float]):
         self.longest_round = max(1, max_bytes // (2 * entry_bytes(n_players)))
         """The most coalitions of a round that is remembered: half of what there is room for"""
 
-    def some(self, count: int) -> dict[bytes, float]:
+    def first(self, count: int) -> dict[bytes, float]:
         """Return up to `count` that are remembered: N first, ∅ never."""
         empty, full = _ends(self.n_players)
         keys = dict.fromkeys([full, *islice(self, count + 2)])

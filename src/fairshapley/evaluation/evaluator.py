@@ -488,7 +488,7 @@ class Evaluator:
 
     def changes(self, count: int) -> FloatArray:
         """Return by how much up to `count` utilities differ from before when computed again."""
-        known = {key: value for key, value in self.cache.some(count).items() if value == value}
+        known = {key: value for key, value in self.cache.first(count).items() if value == value}
         if self.noise is not None or self.game is None:
             return np.empty(0)
         again = self._again([*known])

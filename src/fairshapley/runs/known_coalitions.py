@@ -67,7 +67,7 @@ def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -
         return _owen_values(masks, utilities, semivalue)
     if n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players:
         order = np.argsort(masks @ (1 << np.arange(n_players)))
-        return np.stack([exact_values(one, semivalue) for one in utilities[order].T], axis=1)
+        return np.stack([exact_values(column, semivalue) for column in utilities[order].T], axis=1)
     least = LEAST_PER_PLAYER * n_players
     known = isinstance(semivalue, Shapley | Banzhaf)
     if not known or len(masks) < least or int(MOST_PRODUCTS / n_players**2) < least:
@@ -88,7 +88,7 @@ def _owen_values(masks: BoolArray, utilities: FloatArray, owen: OwenValue) -> Fl
     found = [places.get(key, -1) for key in bits.keys(owen.coalitions())]
     if min(found) < 0:
         return None
-    return np.stack([owen_values(one, owen) for one in utilities[found].T], axis=1)
+    return np.stack([owen_values(column, owen) for column in utilities[found].T], axis=1)
 
 
 def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
@@ -160,9 +160,9 @@ def replicated_values(
     if found is None:
         return None
     groups = group_numbers(identical, n_players)
-    means = np.stack([np.bincount(groups, weights=one) for one in found.T], axis=1)
+    means = np.stack([np.bincount(groups, weights=column) for column in found.T], axis=1)
     shared: FloatArray = (means / np.bincount(groups)[:, None])[groups]
-    return np.array([float(f"{one:.{DIGITS}g}") for one in shared.flat]).reshape(shared.shape)
+    return np.array([float(f"{change:.{DIGITS}g}") for change in shared.flat]).reshape(shared.shape)
 
 
 def copies_with_costs(

@@ -41,7 +41,7 @@ def with_pairs(result: Result, cache: Cache) -> Result:
     if (found := known_pairs(cache)) is None:
         return result
     beside = result.n_players - len(found[0])
-    pairs, errors = (np.pad(one, (0, beside)) for one in found)
+    pairs, errors = (np.pad(matrix, (0, beside)) for matrix in found)
     return with_fields(result, pairs=pairs, pair_errors=errors)
 
 
@@ -53,7 +53,7 @@ def known_pairs(cache: Cache) -> tuple[FloatArray, FloatArray] | None:
     if n_players <= MAX_TABLE_PLAYERS and cache.complete:
         return exact_pairs(cache.table()), np.zeros((n_players, n_players))
     nobody = bits.keys(np.zeros((1, n_players), dtype=bool))[0]
-    keys = [*cache.some(len(cache)), nobody]
+    keys = [*cache.first(len(cache)), nobody]
     with one_thread():
         return pairs_from(bits.from_keys(keys, n_players), np.array([*map(cache.get, keys)], float))
 
@@ -157,8 +157,8 @@ class _Process:
         at_ends = (sizes == 0) | (sizes == n_players)
         beside = (sizes == 1) + 1.0 * (sizes == n_players - 1)
         cross += ((FREE * at_ends - self.level * beside) / (n_players - 1))[:, None]
-        one, two = nodes[:, None, None], nodes[None, :, None]
-        both = one * two + (1 - one) * (1 - two)
+        p, q = nodes[:, None, None], nodes[None, :, None]
+        both = p * q + (1 - p) * (1 - q)
         logs = np.log(both + (1 - both) * stay)
         rest = logs.sum(axis=2)[..., None]
         prior = np.array([
