@@ -65,11 +65,12 @@ APPEND = """
 
 # The keys are one blob of pieces of `width` bytes: one short statement for any number, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
-FIND = """
+STARTS = """
     WITH RECURSIVE start(i) AS (
-        VALUES (1) UNION ALL SELECT i + :width FROM start WHERE i + :width <= length(:keys))
-    SELECT coalition, {0} FROM start CROSS JOIN evaluations
-    ON game = :game AND coalition = substr(:keys, i, :width) WHERE {0} IS NOT NULL"""
+        VALUES (1) UNION ALL SELECT i + :width FROM start WHERE i + :width <= length(:keys))"""
+FIND = f"""{STARTS}
+    SELECT coalition, {{0}} FROM start CROSS JOIN evaluations
+    ON game = :game AND coalition = substr(:keys, i, :width) WHERE {{0}} IS NOT NULL"""  # noqa: S608
 
 KNOWN = "FROM evaluations WHERE game = ? AND utility IS NOT NULL"
 

@@ -1,8 +1,8 @@
 """Pairs: what two players add together beyond what they add apart, from the coalitions known.
 
 The Shapley interaction of two players (Grabisch and Roubens 1999) is the mean of v(S ∪ ij) −
-v(S ∪ i) − v(S ∪ j) + v(S) over the coalitions S of the others that a random order leaves before
-both. It is exact where all utilities are known. Elsewhere a Gaussian process is fitted to the known
+v(S ∪ i) − v(S ∪ j) + v(S). S holds the players that a random order of the others puts before both.
+It is exact where all utilities are known. Elsewhere a Gaussian process is fitted to the known
 ones: a product over the players, each with a rate of its own, a linear part, and a level for each
 coalition size. Pairs are linear in a game, so that their means and variances have a closed form.
 """
