@@ -135,11 +135,11 @@ class DataGame:
     Coalitions that cannot be fitted have a value all the same:
 
     - no rows: the best score that a constant prediction has on the test rows, or `empty_value`.
-      That is the share of the most frequent class for accuracy, minus the entropy of the classes
-      for log-likelihood, that of finding every row for F1, 0.5 for AUC, 0 for r2, minus the
-      variance of the targets for neg_mse. For a scorer it is the score of predicting the classes'
-      frequencies, or the mean. It rests on the test rows' answers alone: who owns them needs
-      nobody's data for it, and no player can change it;
+      For accuracy it is the share of the most frequent class, for log-likelihood minus the
+      entropy of the classes, for F1 the score of finding every row. It is 0.5 for AUC, 0 for r2,
+      and minus the variance of the targets for neg_mse. For a scorer it is the score of
+      predicting the classes' frequencies, or the mean. It rests on the test rows' answers alone:
+      who owns them needs nobody's data for it, and no player can change it;
     - rows of one class: the constant prediction of that class, with probability 1 (a scorer is
       given scikit-learn's DummyClassifier);
     - k nearest neighbours of fewer than k rows: all rows are neighbours.

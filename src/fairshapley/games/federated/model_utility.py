@@ -34,10 +34,10 @@ class ModelUtility:
     """The utility of a model's weights on test data, for `RoundGame` and `FederatedGame`.
 
     Several models are evaluated at once (`torch.func.vmap` over their weights). The numbers of
-    models and of rows at once are fixed when the utility is made, and a smaller batch is filled up,
-    so that a utility has the same bits whatever the batch around it. Another device, another
-    processor or another layout rounds differently: logits by some 1e−6 of their size in single
-    precision, and an accuracy by 1/rows where two classes are that close.
+    models and of rows at once are fixed when the utility is made, and a smaller batch is filled up.
+    So a utility has the same bits whatever the batch around it. Another device, another processor
+    or another layout rounds differently: logits by some 1e−6 of their size in single precision, and
+    an accuracy by 1/rows where two classes are that close.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class ModelUtility:
     test
         The test rows and their targets: arrays or tensors. Whole numbers stay whole (tokens).
     metric
-        "accuracy" (targets are classes 0, 1, …, the model has an output for each),
-        "log_likelihood" (the mean log-probability of the targets, of logits), or a function of the
-        outputs for all test rows and the targets, both tensors, that returns a number.
+        "accuracy" (targets are classes 0, 1, …, the model has an output for each) or
+        "log_likelihood" (the mean log-probability of the targets, of logits). A function takes the
+        outputs for all test rows and the targets, both tensors, and returns a number.
     device
         "cpu" unless given; "cuda" where there is one.
     precision

@@ -1,8 +1,8 @@
 """Newton's method for many convex problems at once, and quasi-Newton steps for wide ones.
 
-The problems are columns. A full step that overshoots, so that the slope along it has turned and
-kept more than half its size (the approximate Wolfe condition of Hager and Zhang 2005), is taken
-back by half in the next iteration; so no problem waits for the line search of another.
+The problems are columns. A full step overshoots where the slope along it has turned and kept more
+than half its size (the approximate Wolfe condition of Hager and Zhang 2005). It is taken back by
+half in the next iteration; so no problem waits for the line search of another.
 
 Wide binary problems take quasi-Newton steps in the coordinates of the fit to all rows. The Hessian
 of a set of rows is about that of all rows, times the set's share of them, and the penalty. There
