@@ -60,7 +60,7 @@ def test_compare_audits_methods_against_exact_values(folder):
     printed = json.loads(done.stdout)
     assert [row["method"] for row in printed["methods"]] == ["mc", "owen"]
     assert any("truth is exact" in note for note in printed["notes"])
-    assert (folder / "methods.csv").read_text().startswith("method,game,budget,evaluations,mse")
+    assert (folder / "methods.csv").read_text().startswith("method,game,budget,evaluations,")
     shown = run("compare", *DATA, *arguments)
     assert "4 runs of each method" in shown.stdout
 

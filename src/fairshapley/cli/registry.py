@@ -38,7 +38,7 @@ What is each row, supplier or feature worth to a model, and how sure is that?
 
   fairshapley demo                                an example with data of its own, in seconds
   fairshapley value TABLE.csv --target COLUMN     what each row is worth to predict COLUMN
-      --group-by SUPPLIER --out values.json       what each supplier is worth, kept in a file
+      --group-by SUPPLIER --out values.json       the worth of each supplier, in a file
   fairshapley clean TABLE.csv --target COLUMN     which rows are probably mislabelled
   fairshapley payout values.json --pool 10000     divide a sum by these values
 
