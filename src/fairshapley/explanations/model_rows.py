@@ -261,16 +261,6 @@ def _check_outputs(
     return chosen, False
 
 
-def _announced(seconds: float, n_rows: int) -> str:
-    """Return how long the rest takes, where that is long; empty otherwise."""
-    if seconds < SAID_SECONDS:
-        return ""
-    return (
-        f"{several(n_rows, 'row')} take about {duration(seconds)}: fewer rows, a smaller budget or "
-        "fewer background rows take less"
-    )
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Request:
     """The rows to explain, and how far."""
@@ -306,16 +296,20 @@ class _Request:
         planned = sum(
             len(places) * (self._limits(count).evaluations or 0) for count, places in blocks
         )
-        computed, paces = 0, list[tuple[int, float]]()
+        computed, ends = 0, list[float]()
 
         def report(count: int) -> None:
             nonlocal computed
             computed += count
             seconds = time.monotonic() - self.started
-            paces.append((computed, seconds))
-            if len(paces) == 2:  # the first part holds v(∅) and v(N) alone
-                each = (seconds - paces[0][1]) / count
-                bar.say(_announced(each * (planned - computed), len(counts)))
+            ends.append(seconds)
+            if len(ends) == 2:  # the first part holds v(∅) and v(N) alone
+                left = (seconds - ends[0]) / count * (planned - computed)
+                if left > SAID_SECONDS:
+                    bar.say(
+                        f"{several(len(counts), 'row')} take about {duration(left)}: fewer rows, "
+                        "a smaller budget or fewer background rows take less"
+                    )
             bar.show(lambda: Snapshot(computed, None, seconds, NO_EVIDENCE, xi=0.0))
 
         with ProgressReporter(progress, "explain", Budget(planned) if planned else None) as bar:

@@ -16,20 +16,16 @@ if TYPE_CHECKING:
 SHOWN_ROWS, SHOWN_PLAYERS, SHOWN_LETTERS = 10, 5, 40
 
 
-def outputs(found: Attributions) -> list[tuple[str, int | None]]:
-    """Return the names and numbers of the outputs, where there are several."""
-    if found.values.ndim == 2:
-        return [("", None)]
-    return [(one_line(name, SHOWN_LETTERS), at) for at, name in enumerate(found.output_names)]
-
-
 def sentences(found: Attributions) -> tuple[str, list[str]]:
     """Return a title, and for each output a line per row, of the first rows, and one for all."""
     how = "exact" if all(result.exact for row in found.results for result in row) else "estimated"
     if not found.complete:
         how += "; interrupted, the rows are those that were finished"
     rows, players = several(len(found.rows), "row"), several(len(found.player_names), "player")
-    named = [(f", output {name}" if name else "", at) for name, at in outputs(found)]
+    named: list[tuple[str, int | None]] = [("", None)]
+    if found.values.ndim == 3:
+        names = (one_line(name, SHOWN_LETTERS) for name in found.output_names)
+        named = [(f", output {name}", at) for at, name in enumerate(names)]
     lines = [
         f"row {row}{name}: {row_sum(found, place, at)}"
         for place, row in enumerate(found.rows[:SHOWN_ROWS])
