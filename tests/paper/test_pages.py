@@ -131,6 +131,7 @@ STATED = {
     *("0.42", "0.48", "0.41", "0.30", "0.70"),  # benchmarks/paper/misses.py, earlier runs
     *("0.115", "0.09", "1.6"),  # published; benchmarks/paper/misses.py
     *("0.17",),  # 2 · 0.1 · 0.5 / (0.1 + 0.5)
+    *("107.5", "230.3", "737.8"),  # T·log(T/n), as a test of the federations has them
 }
 
 
