@@ -67,7 +67,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         utilities take microseconds. "none": plain pairs.
     pool
         Whether players that the game declares identical (`identical_players`) share the mean of
-        their contributions: they get one value, as axiom A2 asks, with a smaller error.
+        their contributions: they get one value, as axiom A2 asks, with a smaller error. Where units
+        are not kept, that error is the mean of the players' errors.
     model
         Whether a model of the game (`game_model.py`) has a say in Shapley values of 4 to 200
         players: the values are then a mean of what it makes of the first units and of the adjusted
