@@ -96,7 +96,7 @@ def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> By
     """Draw one uniform coalition of each given size, 0 … n_players; a row of bits each.
 
     For very many players: at n = 100 000 sorting keys takes a millisecond, and choosing players row
-    by row a tenth of it. Of a set with more than half of the players, those outside are drawn.
+    by row a tenth of it. Where a set has more than half of the players, its complement is drawn.
 
     Examples
     --------

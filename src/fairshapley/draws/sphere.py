@@ -2,8 +2,8 @@
 
 A direction x in the hyperplane Σ x_i = 0 of Rⁿ gives the permutation that sorts its entries. The
 n! permutations cut the sphere S^{n−2} into congruent cells, so that a uniform direction gives a
-uniform permutation, and directions that are spread evenly (a Sobol sequence) or at right angles
-to each other give permutations that differ where it matters.
+uniform permutation. Directions that are spread evenly (a Sobol sequence) or at right angles to each
+other give permutations that differ where it matters.
 """
 
 from __future__ import annotations

@@ -93,10 +93,10 @@ class Fitted:
 class Adjustment:
     """Proxies for a sample, fitted in one or two stages.
 
-    1. Of pairs, the first 1024 train a stack of Gaussian processes. Once there are as many units
-       more, those train a linear proxy of what the first leaves.
-    2. Of single coalitions, and on games of more than 200 players, all units, up to 128 for each
-       player, train a linear proxy.
+    1. The first 1024 pairs train a stack of Gaussian processes. Once the number of pairs has
+       doubled, the others train a linear proxy of what the stack leaves.
+    2. On games of more than 200 players, and where units are single coalitions, all units train a
+       linear proxy, up to 128 for each player.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class Enumeration:
     border: Border
     n_players: int
     least: int | None = None
-    """Where given, parts begin with so many units and grow by a quarter, for small budgets"""
+    """The units of the first part, for small budgets; parts then grow by a quarter"""
     done: int = 0
     """Units told"""
     known: int = 0

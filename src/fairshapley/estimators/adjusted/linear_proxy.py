@@ -86,7 +86,7 @@ class Regression:
 
     Of many units, products with the masks are in single precision, which takes half the time:
     conjugate gradients stop long before that counts, and whatever the coefficients are, the
-    proxy's values are those of just these. (Few units have rounding errors amplified to 1e−3.)
+    proxy's values follow from them exactly. (Few units have rounding errors amplified to 1e−3.)
 
     Tables have a column for each unit, so that what is done to all units is done at one stretch.
     Coefficients have a row for each fold: b_iq, basis by basis, and then the offsets.

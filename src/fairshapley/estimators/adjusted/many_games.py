@@ -1,9 +1,9 @@
 """Many games on the same coalitions: one draw, one process, and matrices in place of loops.
 
 The rows of a dataset, explained by one model, are games of the same players. All are asked for
-the same coalitions, so that what depends on the coalitions alone (the covariance of a Gaussian
-process, its inverse, the values of its kernel functions) is computed once for all of them, and the
-parameters of the process are learnt from all together.
+the same coalitions. What depends on the coalitions alone is then computed once for all games: the
+covariance of a Gaussian process, its inverse, the values of its kernel functions. The parameters of
+the process are learnt from all games together.
 
 The values are unbiased, as with the regression-adjusted estimator. With u(S) = (v(S) −
 v(N ∖ S))/2, a unit S_t drawn with probability p_t contributes
@@ -77,7 +77,7 @@ class _Fit:
 
     process: Process
     values: FloatArray
-    """Of the enumerated sizes, and of the process for the others"""
+    """The values by the enumerated sizes, and by the process for the other sizes"""
     sums: FloatArray
     squares: FloatArray
     """Sums of c_t·e_t and of its square over the draws"""

@@ -16,9 +16,9 @@ leaves P·noise/(P + noise): an additive game with n players loses half of its r
 
 *Sums.* y_t has two values for all players inside and outside, plus what the proxy gives each. So
 sums and sums of squares are products of the masks with two numbers for each unit, and what is the
-same for all coalitions of a size is a table of the sizes. Of a block of units only three sums for
-each size and a few numbers for each player are left. The same code adds them up in numpy, and in
-torch where the game computes on a device and units stay there.
+same for all coalitions of a size is a table of the sizes. A block of units leaves only three sums
+for each size and a few numbers for each player. The same code adds them up in numpy, and in torch
+where the game computes on a device and units stay there.
 
 *On a device* coalitions are drawn as a mixture of Bernoulli memberships (`SizeLaw`), whose law of
 sizes is as near to the plan as binomials allow, and known exactly. Sums for each size are of whole
