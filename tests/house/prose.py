@@ -29,6 +29,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "which one", "which form the metric", "which method should i use", "which method when",
         "which of kinds a table is",
     ),
+    "words": ("create table", "with recursive"),
     "as many as": ("as many as asked", "one of newton's is as many as"),
 }  # fmt: skip
 

@@ -405,8 +405,9 @@ def test_sizes_not_drawn_yet_are_in_the_errors(semivalue):
 def test_trees_foresee_a_maximum(monkeypatch):
     """The error is a fiftieth of that without trees; a tenth is asked."""
     game, errors = fs.games.Airport(np.arange(1.0, 31.0) ** 2), []
-    for least in (stacked_proxy.MIN_TREE_UNITS, 10**9):
-        monkeypatch.setattr(stacked_proxy, "MIN_TREE_UNITS", least)
+    for trees in (True, False):
+        if not trees:
+            monkeypatch.setattr(stacked_proxy._Fit, "tree_shares", lambda *_: (1.0, 0.0))
         runs = [fs.estimate(game, budget=1800, seed=seed, progress=False) for seed in range(3)]
         errors.append([np.square(run.values - game.shapley_values).mean() for run in runs])
     assert np.mean(errors[0]) < 0.1 * np.mean(errors[1])
