@@ -100,8 +100,7 @@ def measured(
             continue
         by_x: dict[float | None, tuple[float, float]] = {}
         if measure.whole is not None:
-            of_trials = np.array([measure.whole(trial, ground) for trial in trials])
-            by_x[None] = _mean_and_error(of_trials)
+            by_x[None] = _mean_and_error(np.array([measure.whole(run, ground) for run in trials]))
         for place, outcomes in _stages(measure, trials, accounting).items():
             by_x |= _measured_at(place, measure, outcomes, ground)
         for x, (value, error) in by_x.items():
