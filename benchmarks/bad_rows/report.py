@@ -70,9 +70,8 @@ a model is needed it is scikit-learn's logistic regression. Data-OOB has 250 mod
 permutations (truncated) and DVRL 500 epochs in place of 1000, so that a repetition takes seconds:
 they would do better with more time. LAVA fails where a class has no validation row (once, on
 covertype). The first run of a process, with 10 % wrong labels, also loads its packages.
-fairshapley's runs on adult, breast cancer, covertype and MNIST are of 19 November, all others of 16
-November. Since then its probabilities are sharpened around the frequencies of the classes, and only
-a part of the evidence counts.
+fairshapley was run with the present code on adult, breast cancer, covertype and MNIST; all other
+runs are of 16 November.
 
 {_verdicts(rows)}"""
 
