@@ -56,9 +56,9 @@ MIN_SHARE = 0.02
 MAX_KNOWN = 512
 # The rows of a covariance that are in memory at a time.
 BLOCK = 2048
-# Trees are tried from this many units on, by at most this many of half the folds. They are used if
-# they take off this share of what processes leave.
-MIN_TREE_UNITS, TRIAL_UNITS, MIN_TAKEN = 128, 512, 0.1
+# Trees are tried from this many units on, first by at most so many of half the folds, and then by
+# all of them. They are used if they take off this share of what processes leave.
+MIN_TREE_UNITS, TRIAL_UNITS, MIN_TAKEN = 128, 256, 0.1
 
 
 Chosen: TypeAlias = tuple[tuple[float, Prior, FloatArray], ...]
@@ -260,27 +260,32 @@ class _Fit:
         return Forest(self.seen.masks[rows], self.seen.gains[rows])
 
     def tree_shares(self, half: int, chosen: Chosen) -> tuple[float, float]:
-        """Return the weights of processes and of trees for half of the folds, from the other half.
-
-        Trees that were grown on three quarters of the other half are judged by the last quarter.
-        """
-        others = np.flatnonzero(self.sample.folds % 2 != half)[:TRIAL_UNITS]
-        out = self.sample.folds[others] // 2 == 0
+        """Return the weights of processes and trees for half of the folds, from the other half."""
+        others = np.flatnonzero(self.sample.folds % 2 != half)
+        shares = 1.0, 0.0
         if len(self.masks) < MIN_TREE_UNITS or not chosen:
-            return 1.0, 0.0
-        rows = np.concatenate([np.arange(self.first), self.first + others])
-        some, units = self.seen.some(rows), others[out]
-        gains = self.sample.gains[units]
-        by_processes = np.zeros(len(units))
+            return shares
+        for units in (others[:TRIAL_UNITS], others):
+            shares = self._trial(units, chosen)
+            if shares == (1.0, 0.0) or len(units) == len(others):
+                break
+        return shares
+
+    def _trial(self, units: IntArray, chosen: Chosen) -> tuple[float, float]:
+        """Return the weights with which a quarter of the units is best foreseen from the others."""
+        out = self.sample.folds[units] // 2 == 0
+        seen = self.seen.some(np.concatenate([np.arange(self.first), self.first + units]))
+        judged = units[out]
+        gains, by_processes = self.sample.gains[judged], np.zeros(len(judged))
         for share, prior, at in chosen:
-            left = Process(some, prior, at).left_out[self.first :][out]
+            left = Process(seen, prior, at).left_out[self.first :][out]
             by_processes += share * (gains - left)
         if np.abs(gains - by_processes).max() <= PRECISION * np.abs(gains).max():
             return 1.0, 0.0
-        by_trees = self._forest(others[~out]).predict(self.masks[units])
-        foreseen = np.stack([by_processes, by_trees])
-        shares = self._shares(units, foreseen)
-        left, rest = self._roots[units] * (gains - np.stack([by_processes, shares @ foreseen]))
+        foreseen = np.stack([by_processes, self._forest(units[~out]).predict(self.masks[judged])])
+        alone, shares = self._shares(judged, foreseen[:1]), self._shares(judged, foreseen)
+        explained = np.stack([alone @ foreseen[:1], shares @ foreseen])
+        left, rest = self._roots[judged] * (gains - explained)
         if rest @ rest > (1.0 - MIN_TAKEN) * (left @ left):
             return 1.0, 0.0
         return float(shares[0]), float(shares[1])
