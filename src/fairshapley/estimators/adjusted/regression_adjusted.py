@@ -39,8 +39,9 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
        are the units. For other semivalues, such as Beta(16, 1), they are from the start.
     2. *Proxy.* Only what a cheap model g does not explain is estimated by sampling; the values of
        g are known in closed form. For pairs of up to 200 players g is a stack of Gaussian
-       processes, from linear to rough (`stacked_proxy.py`); else it is linear in the players with
-       coefficients that vary with the size (`linear_proxy.py`). All is learnt from the units.
+       processes, from linear to rough (`stacked_proxy.py`), and of boosted trees where these
+       foresee more (`boosted_trees.py`); else it is linear in the players with coefficients that
+       vary with the size (`linear_proxy.py`). All is learnt from the units.
     3. *Cross-fitting.* A unit's residual never uses a proxy that saw it (`adjustment.py`), so
        that the contributions y_t have the value as their mean whatever the proxy.
     4. *Sizes.* How often a size is drawn follows the spread of the residuals there. The plan is
@@ -62,7 +63,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     Parameters
     ----------
     proxy
-        "auto": processes for pairs of up to 200 players, else linear. "linear": an estimate from
+        "auto": processes and trees for pairs of up to 200 players, else linear. "linear": an estimate from
         a thousand units then takes milliseconds instead of half a second, which counts when
         utilities take microseconds. "none": plain pairs.
     pool
