@@ -63,9 +63,9 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     Parameters
     ----------
     proxy
-        "auto": processes and trees for pairs of up to 200 players, else linear. "linear": an estimate from
-        a thousand units then takes milliseconds instead of half a second, which counts when
-        utilities take microseconds. "none": plain pairs.
+        "auto": processes and trees for pairs of up to 200 players, else linear. "linear": an
+        estimate from a thousand units then takes milliseconds instead of half a second, which
+        counts when utilities take microseconds. "none": plain pairs.
     pool
         Whether players that the game declares identical (`identical_players`) share the mean of
         their contributions: they get one value, as axiom A2 asks, with a smaller error. Where units
