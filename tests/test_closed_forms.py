@@ -68,12 +68,6 @@ def test_the_closed_form_is_that_of_enumeration_with_ties(problem):
     np.testing.assert_allclose(values, fs.exact(game).values, rtol=1e-10, atol=1e-12)
 
 
-def test_regression_values_by_hand():
-    """Targets 1 and 3, test target 2, k = 2: v(∅) = −4, v(0) = −2.25, v(1) = −0.25, v(N) = 0."""
-    result = knn_shapley([[0.0], [1.0]], [1.0, 3.0], [[0.0]], [2.0], k=2, task="regression")
-    np.testing.assert_allclose(result.values, [1.0, 3.0])
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_values_are_efficient_where_nothing_can_be_enumerated(task):
     data = load_breast_cancer if task == "classification" else load_diabetes
@@ -82,17 +76,6 @@ def test_values_are_efficient_where_nothing_can_be_enumerated(task):
     empty, full = game(np.stack([np.zeros(400, bool), np.ones(400, bool)]))
     result = knn_shapley(*problem, k=7, task=task)
     assert result.values.sum() == pytest.approx(full - empty, rel=1e-9)
-
-
-def test_one_neighbour_is_the_accuracy_of_scikit_learn():
-    x, y, x_test, y_test = split(load_breast_cancer, 60, 50)
-    game = KNNUtilityGame(x, y, x_test, y_test, k=1)
-    masks = np.random.default_rng(1).random((200, 60)) < np.linspace(0.05, 0.95, 200)[:, None]
-    masks = masks[masks.any(axis=1)]
-    expected = [
-        KNeighborsClassifier(1).fit(x[mask], y[mask]).score(x_test, y_test) for mask in masks
-    ]
-    np.testing.assert_array_equal(game(masks), expected)
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "cosine", "euclidean"])
@@ -188,11 +171,6 @@ def test_frames_sparse_matrices_text_and_columns_are_read():
     np.testing.assert_array_equal(sparse.values, expected)
 
 
-def test_a_label_that_nobody_has_is_never_predicted():
-    result = knn_shapley([[0.0], [1.0]], ["a", "b"], [[0.0], [1.0]], ["a", "new"], k=1)
-    np.testing.assert_allclose(result.values, [0.25 + 0.25, 0.0], atol=1e-15)
-
-
 POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test": [1]}
 
 
@@ -200,32 +178,19 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
     ("wrong", "message"),
     [
         ({"X": [[0.0], [np.nan], [2.0]]}, "X has a nan in row 1, column 0"),
-        ({"X": [0.0, 1.0, 2.0]}, "X must be a matrix"),
-        ({"X": np.empty((0, 1)), "y": []}, "X is empty"),
-        ({"X": [[1.0], [2.0, 3.0], [4.0]]}, "X must hold real numbers"),
-        ({"X_test": np.empty((0, 1)), "y_test": []}, "X_test is empty"),
         ({"X_test": [[0.5, 1.0]]}, "X has 1 columns and X_test 2"),
         ({"y": [0, 1]}, "y must have one entry for each of the 3 rows of X"),
-        ({"y_test": [[0, 1]]}, "y_test must be one target for each row"),
         ({"y": [0, np.nan, 1]}, "row 1 of y has no target"),
         ({"y": np.array(["a", None, "b"], object), "y_test": ["a"]}, "row 1 of y has no target"),
-        ({"y": pd.array(["a", None, "b"], dtype="string")}, "row 1 of y has no target"),
         ({"y": ["0", "1", "0"]}, "both hold text, or both numbers"),
-        ({"y": np.array([0, (1,), 0], object)}, "y holds int, tuple"),
         ({"y": [0, 1, np.inf], "task": "regression"}, "y has a inf in row 2"),
-        ({"y": ["a", "b", "c"], "task": "regression"}, "y must hold real numbers"),
         ({"y": [0, 1e200, 1], "task": "regression"}, "targets are too large"),
         ({"k": 0}, "k must be a whole number from 1"),
-        ({"k": 2.5}, "k must be"),
-        ({"task": "ranking"}, "task must be"),
-        ({"metric": "no such metric"}, "metric must be one of 'euclidean', 'manhattan'"),
         ({"metric": "cosine"}, "gives nan between test point 0 and training point 0"),
         (
             {"X": [[1e308], [0.0], [1.0]], "X_test": [[-1e308]], "metric": "manhattan"},
             "gives inf between test point 0 and training point 0",
         ),
-        ({"player_names": ["a"]}, "player_names has 1 names for 3 players"),
-        ({"xi": -1.0}, "xi"),
     ],
 )
 def test_bad_input_is_named(wrong, message):
@@ -303,10 +268,6 @@ def test_a_journal_is_shared_with_estimates(tmp_path):
 
 
 def test_what_cannot_be_left_out_is_named():
-    with pytest.raises(fs.InputError, match="a game is a callable"):
-        leave_one_out(lambda coalition: 0.0)
-    with pytest.raises(fs.InputError, match="engine"):
-        leave_one_out(Counted(), engine=5)
     broken = fs.games.FunctionGame(lambda coalition: 0.0 if 2 in coalition else np.nan, 4)
     with pytest.raises(fs.errors.GameError, match="returned nan") as error:
         leave_one_out(broken)

@@ -10,11 +10,6 @@ import fairshapley as fs
 from fairshapley.unions import OwenValue
 
 
-def unions_of(letters):
-    """One union for each letter."""
-    return list(letters)
-
-
 def by_permutations(game, unions):
     """The mean marginal contributions over all permutations that keep unions together."""
     names, total, count = sorted(set(unions)), np.zeros(game.n_players), 0
@@ -34,7 +29,7 @@ def by_permutations(game, unions):
 def test_exact_values_are_means_over_the_permutations_that_keep_unions_together(unions):
     table = np.random.default_rng(len(set(unions))).normal(size=64)
     game = fs.games.TableGame(table - table[0])
-    result = fs.exact(game, unions=unions_of(unions))
+    result = fs.exact(game, unions=list(unions))
     np.testing.assert_allclose(result.values, by_permutations(game, list(unions)), atol=1e-12)
     assert result.exact
     assert result.evaluations == OwenValue(tuple(unions)).n_coalitions <= 64
@@ -43,11 +38,11 @@ def test_exact_values_are_means_over_the_permutations_that_keep_unions_together(
 
 def test_closed_forms():
     additive = fs.games.Additive(np.arange(1.0, 9.0))
-    values = fs.exact(additive, unions=unions_of("aaabbcdd")).values
+    values = fs.exact(additive, unions=list("aaabbcdd")).values
     np.testing.assert_allclose(values, np.arange(1.0, 9.0), atol=1e-12)
     # Unanimity of T: unions that meet T share equally, and so do their members of T.
     game = fs.games.SumOfUnanimity(16, coalitions=[[0, 1, 2, 6, 15]], weights=[6.0])
-    unions = unions_of("aaaabbbbccccdddd")
+    unions = list("aaaabbbbccccdddd")
     expected = np.zeros(16)
     expected[[0, 1, 2]], expected[6], expected[15] = 6 / 3 / 3, 2.0, 2.0
     np.testing.assert_allclose(fs.exact(game, unions=unions).values, expected, atol=1e-12)
@@ -84,14 +79,14 @@ def test_the_value_of_a_union_does_not_change_when_a_member_splits(seed):
     def split(masks):
         return table[tuple(masks.T.astype(int))]
 
-    before = fs.exact(Made(whole, 5), unions=unions_of("aabbc")).values
-    after = fs.exact(Made(split, 6), unions=unions_of("aaabbc")).values
+    before = fs.exact(Made(whole, 5), unions=list("aabbc")).values
+    after = fs.exact(Made(split, 6), unions=list("aaabbc")).values
     assert math.isclose(before[:2].sum(), after[:3].sum(), abs_tol=1e-12)
     np.testing.assert_allclose(before[2:], after[3:], atol=1e-12)
 
 
 def test_estimates_are_unbiased_and_their_errors_are_those_of_repeats():
-    game, unions = fs.games.SumOfUnanimity(16, seed=3), unions_of("aaaaaabbbbbcccdd")
+    game, unions = fs.games.SumOfUnanimity(16, seed=3), list("aaaaaabbbbbcccdd")
     walks = fs.MonteCarlo(antithetic=True)
     truth = fs.exact(game, unions=unions).values
     scores = []
@@ -118,7 +113,7 @@ def test_auto_enumerates_where_the_budget_pays_it_and_walks_where_not():
 def test_certificates_hold_as_often_as_they_say():
     """At δ = 0.1 more than 9 wrong of 40 issued would be seen once in 200 audits by chance."""
     game = fs.games.SumOfUnanimity(14, seed=7)
-    unions = unions_of("aaaabbbbccccdd")
+    unions = list("aaaabbbbccccdd")
     truth = fs.exact(game, unions=unions).values
     fair = fs.Fair(epsilon1=0.3, delta=0.1, xi=float(np.abs(truth).mean()))
     issued = wrong = 0
@@ -135,14 +130,14 @@ def test_certificates_hold_as_often_as_they_say():
 def test_null_players_get_nothing_and_twins_of_one_union_the_same():
     game = fs.games.SumOfUnanimity(6, coalitions=[[0, 1], [0, 1, 2], [3]], weights=[2.0, 3.0, 1.0])
     padded = fs.testing.with_null_players(game, 2)
-    unions = unions_of("aabbbcab")
+    unions = list("aabbbcab")
     np.testing.assert_allclose(
         fs.exact(padded, unions=unions).values[:6], fs.exact(game, unions=unions[:6]).values
     )
     assert (fs.exact(padded, unions=unions).values[6:] == 0).all()
     game.identical_players = ((0, 1),)
     for unions, pooled in (("aabbcc", ((0, 1),)), ("abbbcc", ())):
-        result = fs.estimate(game, "mc", unions=unions_of(unions), budget=20, seed=0)
+        result = fs.estimate(game, "mc", unions=list(unions), budget=20, seed=0)
         assert result.game.identical_players == pooled
 
 

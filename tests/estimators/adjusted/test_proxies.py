@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairshapley._basics.bits import pack
-from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, fitted_units
+from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted
 from fairshapley.estimators.adjusted.boosted_trees import Forest
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, Regression, fit_linear
 from fairshapley.estimators.adjusted.process import Prior, Process, start_at
@@ -307,24 +307,6 @@ def test_small_and_large_utilities_have_the_same_proxy(monkeypatch, entries, rou
 
     for scale in (1e-60, 1e60):
         np.testing.assert_allclose(fitted(scale), fitted(1.0), rtol=1e-6, atol=rounding)
-
-
-def test_a_linear_proxy_finds_a_linear_game():
-    sample, weights = random_sample(12, 600, 7, noise=0.0)
-    sample.gains[:] -= np.prod(2.0 * sample.units.masks(slice(0, 600))[:, :3] - 1.0, axis=1)
-    fit = adjusted_by(sample, weights, np.ones(11, dtype=bool), "linear")
-    judged = slice(0, fitted_units(600, 12))
-    assert np.abs(fit.residuals[judged]).max() < 0.02 * np.abs(sample.gains).max()
-
-
-def test_a_stack_finds_interactions():
-    """Most of the variance that the linear proxy leaves is that of z_0·z_1·z_2."""
-    sample, weights = random_sample(10, 600, 8)
-    interior = np.ones(9, dtype=bool)
-    fits = [adjusted_by(sample, weights, interior, proxy) for proxy in ("linear", "auto")]
-    linear, stack = (fit.residuals.var() for fit in fits)
-    assert linear > 0.5
-    assert stack < 0.5 * linear
 
 
 def test_the_influence_is_a_derivative(monkeypatch):

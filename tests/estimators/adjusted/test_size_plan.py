@@ -54,13 +54,6 @@ def test_symmetric_semivalues_are_paired():
     assert SizeWeights.of(Banzhaf(), 10_000).paired
 
 
-def test_the_base_plan_of_the_shapley_value():
-    """∝ 1/√(s(n − s))."""
-    n, s = 30, np.arange(1, 30)
-    plan = 1.0 / np.sqrt(s * (n - s))
-    np.testing.assert_allclose(SizeWeights.of(Shapley(), n).base, plan / plan.sum())
-
-
 def test_the_plan_follows_the_residuals():
     """Residuals whose deviation is 3 times larger at small and large sizes."""
     n, rng = 60, np.random.default_rng(0)

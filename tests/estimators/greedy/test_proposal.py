@@ -105,7 +105,6 @@ def test_a_given_proposal_serves_the_bootstrap_too():
     ("q", "message"),
     [
         ((0.5, 0.5), "shape"),
-        ((0.5, 0.5, 0.0), "positive"),
         ((0.5, 0.5, 0.5), "add up to 1"),
         (((0.5, 0.5, 0.0),) * 3, "positive"),
     ],

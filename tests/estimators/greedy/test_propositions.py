@@ -171,12 +171,6 @@ def test_support_costs_no_more_than_its_share(table, semivalue):
     )
 
 
-@pytest.mark.parametrize("support", [-0.1, 1, None, np.nan])
-def test_support_is_a_share(support):
-    with pytest.raises(fs.InputError, match="support"):
-        optimal_proposal([0.0, 1.0], support=support)
-
-
 def test_the_oracle_can_be_used_as_it_is():
     """q* of a unanimity game is 0 at all sizes but one; the estimate is exact but for `support`."""
     table = table_of(lambda s: float(s.all()))

@@ -149,26 +149,16 @@ def one(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"updates": {}}, "round 0 has no updates"),
-        ({"updates": [ANN]}, "round 0 is a list"),
-        ({"given": "gradients"}, "given must be one of 'weights', 'deltas'"),
         ({"given": "deltas", "server": None}, "deltas need the server's weights"),
         ({"agents": ["bob"]}, "agent 'ann' has an update but is not in `agents`"),
         ({"examples": {"ann": 0}}, "agent 'ann' must be a finite number above 0, not 0"),
         ({"examples": {"bob": 5}}, "agent 'ann' has no number of examples"),
         ({"updates": {"ann": {"w": ANN["w"]}}}, "entry 'b' is missing, elsewhere of floats"),
-        (
-            {"updates": {"ann": {**ANN, "w": np.zeros((2, 1))}}},
-            r"'w' is of floats with the shape \(2, 1\)",
-        ),
         ({"updates": {"ann": {**ANN, "b": np.array([np.nan])}}}, "'ann': entry 'b' is not finite"),
         (
             {"updates": {"ann": {**ANN, "b": np.array([1])}}},
             "'b' is of whole numbers with .*, elsewhere of floats",
         ),
-        ({"updates": {"ann": {**ANN, "b": np.array(["x"])}}}, "not an array of real numbers"),
-        ({"updates": {"ann": list(ANN.values())}}, "a list of entries, elsewhere a dict"),
-        ({"updates": {"ann": 3.0}}, "a float holds no weights"),
         (
             {"updates": {"ann": [np.array([1e308])]}, "server": [np.array([-1e308])]},
             "too far apart for float64",
@@ -177,8 +167,6 @@ def one(**changes):
             {"updates": {"ann": [np.array([1e300])]}, "server": [np.zeros(1, dtype=np.float32)]},
             "too far apart for float32",
         ),
-        ({"updates": {"ann": {}}}, "there are no entries"),
-        ({"server": {"w": np.array([1])}}, "no entry is of a floating-point type"),
     ],
 )
 def test_bad_rounds_are_named(changes, message):
@@ -189,17 +177,8 @@ def test_bad_rounds_are_named(changes, message):
 @pytest.mark.parametrize(
     ("rounds", "options", "message"),
     [
-        ([], {}, "there are no rounds"),
-        ({"ann": ANN}, {}, "rounds is a dict"),
-        ([[ANN]], {}, "round 0 is a list"),
         ([{"ann": ANN}, {}], {}, "round 1 has no updates"),
-        ([{"ann": ANN}], {"server": [SERVER, SERVER]}, "server has 2 members for 1 rounds"),
         ([{"ann": ANN}], {"examples": [{}, {}]}, "examples has 2 members for 1 rounds"),
-        (
-            [{"ann": ANN}],
-            {"empty": "zero"},
-            "empty must be a finite number, not 'zero': give 'server'",
-        ),
         ([{"ann": ANN}, {"ann": {"w": BOB["w"], "b": np.zeros(2)}}], {}, "round 1, agent 'ann'"),
     ],
 )
