@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
@@ -253,12 +257,19 @@ def test_what_is_linear_only_inside_is_not_taken_for_linear():
 def test_trees_agree_with_enumeration():
     pytest.importorskip("shap", reason="the extra 'shap' is not installed")
     rows = ROWS.astype(np.float32).astype(np.float64)
-    for kind in (RandomForestRegressor(5), HistGradientBoostingRegressor(max_iter=5)):
-        model = kind.set_params(random_state=0).fit(rows, curved(rows))
+    target = curved(rows)
+    for kind, answers, called in (
+        (RandomForestRegressor(5), target, "predict"),
+        (HistGradientBoostingRegressor(max_iter=5), target, "predict"),
+        (RandomForestClassifier(5), np.digitize(target, [-1, 1]), "predict_proba"),
+    ):
+        model = kind.set_params(random_state=0).fit(rows, answers)
         found = fs.explain(model, rows, 10, rows=range(3))
         assert "TreeExplainer" in found.results[0][0].stopped
-        exact = fs.explain(partial(model.predict), rows, 10, rows=range(3), budget=1 << 12)
+        predict = partial(getattr(model, called))
+        exact = fs.explain(predict, rows, 10, rows=range(3), budget=1 << 12)
         assert_allclose(found.values, exact.values, atol=1e-5)
+        assert_allclose(found.predictions, predict(rows[:3]), atol=1e-6)
 
 
 def test_the_second_of_two_classes_and_all_of_more():

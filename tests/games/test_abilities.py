@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairshapley.errors import InputError
-from fairshapley.games import Additive, FunctionGame, abilities
+from fairshapley.games import abilities
 from fairshapley.games.abilities import Abilities
 
 
@@ -26,13 +26,6 @@ def test_the_page_has_every_ability():
         if not any(f"`{name}`" in cell or f"`{name}(" in cell for cell in table)
     ]
     assert missing == []
-
-
-def test_known_values_and_what_a_function_game_says():
-    np.testing.assert_array_equal(abilities.known_values(Additive([1.0, 2.0])), [1.0, 2.0])
-    game = FunctionGame(len, 2, unit="euros", cost=lambda c: 1.0 + len(c), cost_unit="cents")
-    assert (abilities.unit(game), abilities.cost_unit(game)) == ("euros", "cents")
-    np.testing.assert_array_equal(abilities.cost(game)(np.ones((1, 2), dtype=bool)), [3.0])
 
 
 @pytest.mark.parametrize(

@@ -263,20 +263,11 @@ def test_tiny_games_and_constant_ones(n_players):
         assert result.evaluations >= budget - 1
 
 
-def units(seed=0, count=80, n_players=8):
-    rng = np.random.default_rng(seed)
-    game = fs.games.SumOfUnanimity(n_players, seed=seed)
-    masks = rng.random((count, n_players)) < 0.5
-    return (
-        masks,
-        0.5 * (game(masks) - game(~masks)),
-        0.5 * float(game(np.ones((1, n_players), dtype=bool))[0]),
-    )
-
-
 def test_what_is_not_known_of_the_noise_widens_the_intervals():
-    masks, gains, span = units()
-    gains = gains + 0.2 * gains.std() * np.random.default_rng(1).standard_normal(len(gains))
+    game = fs.games.SumOfUnanimity(8, seed=0)
+    masks = np.random.default_rng(0).random((80, 8)) < 0.5
+    gains, span = 0.5 * (game(masks) - game(~masks)), 0.5 * float(game.weights.sum())
+    gains += 0.2 * gains.std() * np.random.default_rng(1).standard_normal(len(gains))
     noise = float(0.04 * gains.var())
     known = fit_posterior(masks, gains, span, (noise, noise)).variances
     doubtful = fit_posterior(masks, gains, span, (noise / 3, 3 * noise)).variances

@@ -110,12 +110,6 @@ def test_pigou_dalton_prefers_the_more_equal_division():
         assert not pdp_prefers((20, 10, 5), other)
 
 
-@pytest.mark.parametrize("scores", [((1, 2), (1, 2, 3)), ((), ()), ((1, np.inf), (1, 2))])
-def test_pigou_dalton_needs_finite_scores_of_the_same_players(scores):
-    with pytest.raises(fs.InputError):
-        pdp_prefers(*scores)
-
-
 def variance_by_permutations(table, player, q):
     """eq:importance_var as it stands: a sum over all permutations."""
     n_players = len(q)

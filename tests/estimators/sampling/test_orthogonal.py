@@ -42,11 +42,3 @@ def test_pairwise_games_are_exact_with_any_group():
     for vectors in (1, 3):
         result = fs.estimate(game, Orthogonal(vectors=vectors), budget=60, seed=0)
         np.testing.assert_allclose(result.values, fs.exact(game).values, atol=1e-12)
-
-
-def test_the_vectors_are_checked():
-    for vectors in (0, -1, 2.5, True, np.int64(0)):
-        with pytest.raises(fs.InputError, match="vectors must be a whole number"):
-            Orthogonal(vectors=vectors)
-    with pytest.raises(fs.errors.BudgetError, match="larger budget"):
-        fs.estimate(fs.games.Additive(np.ones(20)), Orthogonal(), budget=30)

