@@ -1,4 +1,4 @@
-"""What a game may say of itself: the page, the defaults, and what is wrong."""
+"""What a game may say of itself: the page, and what is wrong."""
 
 from pathlib import Path
 

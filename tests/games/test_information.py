@@ -29,7 +29,7 @@ def agents(n, rows, features=4):
     return [table[part] for part in order], [data.target[part] for part in order]
 
 
-def gain(datasets, mask, length_scale=2.0, scale=1.5, noise=0.1):
+def gain(datasets, mask, length_scale, scale=1.5, noise=0.1):
     """The definition, with a determinant of its own for every coalition."""
     if not mask.any():
         return 0.0
@@ -48,22 +48,12 @@ def test_gains_by_hand():
     assert game.identical_players == ((0, 1),)
 
 
-def test_two_rows_at_a_distance_by_hand():
-    """det [[1+r, rc], [rc, 1+r]] with c = exp(−d²/(2l²)) = exp(−2)."""
-    game = InformationGame([[[0.0, 0.0]], [[0.0, 4.0]]], length_scale=2.0, scale=1.0, noise=0.25)
-    determinant = 5.0**2 - (4 * math.exp(-2)) ** 2
-    assert game(np.ones((1, 2), bool))[0] == pytest.approx(math.log(determinant) / 2, rel=1e-14)
-    stretched = InformationGame(
-        [[[0.0, 0.0]], [[0.0, 4.0]]], length_scale=[99.0, 2.0], scale=1.0, noise=0.25
-    )
-    np.testing.assert_array_equal(stretched(all_coalitions(2)), game(all_coalitions(2)))
-
-
-def test_every_coalition_has_the_gain_of_its_own_determinant():
+@pytest.mark.parametrize("length_scale", [2.0, [2.0, 0.5, 1.0, 9.0]])
+def test_every_coalition_has_the_gain_of_its_own_determinant(length_scale):
     datasets, _ = agents(9, 12)
     masks = all_coalitions(9)
-    expected = [gain(datasets, mask) for mask in masks]
-    game = InformationGame(datasets, **KERNEL)
+    expected = [gain(datasets, mask, length_scale) for mask in masks]
+    game = InformationGame(datasets, **KERNEL | {"length_scale": length_scale})
     np.testing.assert_allclose(game(masks), expected, rtol=1e-12, atol=1e-12)
     assert fs.exact(game).values.sum() == pytest.approx(expected[-1], rel=1e-12)
 

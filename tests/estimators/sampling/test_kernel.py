@@ -90,5 +90,3 @@ def test_what_does_not_work_is_said():
         with pytest.raises(fs.InputError, match="'mc', 'stratified' or 'owen'"):
             fs.estimate(game, UnbiasedKernelSHAP(), budget=20, semivalue=semivalue)
     assert fs.estimate(game, UnbiasedKernelSHAP(), budget=20, semivalue="beta(1,1)", seed=0)
-    with pytest.raises(fs.InputError, match="budget of evaluations"):
-        fs.estimate(game, UnbiasedKernelSHAP(), budget=fs.Budget(marginals=100))

@@ -135,8 +135,6 @@ def test_errors_of_a_fit_name_the_coalition_and_the_remedy():
     ) as error:
         game(few)
     assert error.value.coalition == tuple(np.flatnonzero(few[1]))
-    with pytest.raises(fs.errors.GameError, match="n_components=4"):
-        fs.estimate(game, "mc", budget=100, seed=0)
     small = DataGame(make_pipeline(PCA(4), LogisticRegression()), *CANCER, unfittable="constant")
     counts = np.bincount(y[few[1]], minlength=2)
     share = np.mean(CANCER[1][1] == np.argmax(counts))
