@@ -1,13 +1,19 @@
 """What payments hang on: two names, another metric, copies paid once."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
 from fairshapley.market import MERGED, examined, split_players
+from fairshapley.randomness import root_seed, side_generator
+from fairshapley.results.payouts.letters import write_letters
+from fairshapley.results.records import PartValues, Remark, Split
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.plan import record_again
+from tests.cli.files import passed, run
 
 
 def game_of(n_players, metric="log_loss", rows=12, seed=0):
@@ -39,8 +45,6 @@ def gain_by_enumeration(game, player, generator):
 
 @pytest.mark.parametrize("n_players", [2, 3, 6])
 def test_what_a_player_would_get_in_two_names_is_that_of_the_game_with_both(n_players):
-    from fairshapley.randomness import root_seed, side_generator
-
     game = game_of(n_players)
     splits = split_players(game, 10_000)
     assert [split.player for split in splits] == list(range(n_players))
@@ -118,8 +122,6 @@ def test_a_payout_says_what_it_hangs_on(tmp_path):
 
 
 def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are_a_warning():
-    from fairshapley.results.records import PartValues, Split
-
     result = fs.exact(fs.games.Additive([3.0, 1.0, 0.0]))
     scenario = PartValues("auc", (2.0, 1.0, 1.0), (0.0, 4.0))
     splits = (Split(0, 1.0, 0.1), Split(1, 0.05, 0.1))
@@ -131,8 +133,6 @@ def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are
 
 
 def test_a_letter_has_what_concerns_its_player_and_no_other_amount(tmp_path):
-    from fairshapley.results.payouts.letters import write_letters
-
     _, result = examined_market()
     paid = result.payout(10_000)
     pages = [page.read_text("utf-8") for page in write_letters(result, paid, tmp_path / "letters")]
@@ -149,25 +149,16 @@ def test_a_letter_has_what_concerns_its_player_and_no_other_amount(tmp_path):
 
 
 def test_the_shell_writes_letters(tmp_path, monkeypatch):
-    from tests.cli.files import run
-
     monkeypatch.chdir(tmp_path)
     fs.exact(fs.games.Additive([3.0, 1.0])).save("v.json")
-    assert run("payout", "v.json", "--pool", 100, "--letters", "letters").exit_code == 0
-    assert sorted(page.name for page in (tmp_path / "letters").iterdir()) == [
-        "1-0.html",
-        "2-1.html",
-    ]
-    (tmp_path / "file").touch()
-    assert (
-        "cannot write into file" in run("payout", "v.json", "--pool", 9, "--letters", "file").stderr
-    )
+    passed("payout", "v.json", "--pool", 100, "--letters", "letters")
+    assert {page.name for page in Path("letters").iterdir()} == {"1-0.html", "2-1.html"}
+    Path("file").touch()
+    done = run("payout", "v.json", "--pool", 9, "--letters", "file")
+    assert "cannot write into file" in done.stderr
 
 
 def test_a_report_has_remarks_at_the_player(tmp_path):
-    from fairshapley.results.records import Remark
-    from fairshapley.results.serialising import with_fields
-
     result = fs.exact(fs.games.Additive([3.0, 1.0]))
     result = with_fields(result, remarks=(Remark(1, "9 rows, of which 1 is distinct"),))
     page = result.report(tmp_path / "page.html").read_text("utf-8")
@@ -176,8 +167,6 @@ def test_a_report_has_remarks_at_the_player(tmp_path):
 
 
 def test_rows_worth_far_more_than_is_usual_are_named_in_money(tmp_path):
-    from fairshapley.results.serialising import with_fields
-
     rows = (40, 50, 50, 45, 6)
     plain = fs.exact(fs.games.Additive([4.0, 4.0, 5.0, 4.5, 2.5]))
     result = with_fields(plain, row_counts=rows, player_names=(*"abcd", "Tara"))

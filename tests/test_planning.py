@@ -176,13 +176,6 @@ def test_the_tolerance_is_the_one_that_the_aim_reaches():
     assert short.epsilon1 > 0.3
 
 
-def test_a_run_through_all_coalitions_has_no_tolerance():
-    game = fs.games.SumOfUnanimity(11, seed=3)
-    fair = fs.Fair(epsilon1=1e-4, delta=0.1)
-    planned = forecast(game, "mc", until=fair, budget=10**6, pilot=True, seed=5)
-    assert (planned.evaluations, planned.epsilon1) == (2048, 0.0)
-
-
 def test_a_forecast_says_what_it_would_take_if_errors_shrink_slowly():
     """Rows of a table are harder to learn than the games that powers were measured on."""
     iris = load_iris(as_frame=True).frame

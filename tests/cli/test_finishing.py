@@ -4,31 +4,25 @@ import csv
 import json
 import math
 
-import pytest
-
 import fairshapley as fs
-from tests.cli.files import run
+from tests.cli.files import passed, run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 GROUPS = (*DATA, "--group-by", "supplier")
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
-def test_files_of_values_that_cannot_be_certified(folder, ending):
-    file = folder / f"values.{ending}"
-    done = run("value", *DATA, "--budget", 4, "--out", file, "--report", "r.html", "--json")
-    assert done.exit_code == 0, done.stderr
+def test_files_of_values_that_cannot_be_certified(folder):
+    file = folder / "values.csv"
+    done = passed("value", *DATA, "--budget", 4, "--out", file, "--report", "r.html", "--json")
     printed = json.loads(done.stdout)
     assert not printed["certificate"]["holds"]
     assert printed["findings"]["doubts"]
     assert set(printed["files"]) == {"values", "report"}
     assert all(math.isnan(float(row["lower"])) for row in printed["values"])
-    if ending == "csv":
-        with file.open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        assert [float(row["value"]) for row in rows] == [row["value"] for row in printed["values"]]
-        assert {row["lower"] for row in rows} == {"nan"}
-    assert file.stat().st_size > 0
+    with file.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["value"]) for row in rows] == [row["value"] for row in printed["values"]]
+    assert {row["lower"] for row in rows} == {"nan"}
 
 
 def test_a_certificate_that_was_asked_for_and_cannot_be_given(folder):

@@ -3,15 +3,14 @@
 import hashlib
 
 import fairshapley as fs
-from tests.cli.files import run
+from tests.cli.files import passed
 
 
 def test_the_command_and_the_hashes_of_its_files_are_kept(folder):
     (folder / "train.csv").rename(folder / "my rows.csv")
     options = ("--target", "label", "--test", "test.csv", "--group-by", "supplier", "--quiet")
     files = ("--out", "v.json", "--journal", "run.db")
-    done = run("value", "my rows.csv", *options, *files)
-    assert done.exit_code == 0, done.stderr
+    passed("value", "my rows.csv", *options, *files)
     saved = fs.Result.load("v.json")
     assert saved.run.command == f"fairshapley value 'my rows.csv' {' '.join((*options, *files))}"
     contents = [(folder / name).read_bytes() for name in ("my rows.csv", "test.csv")]
@@ -23,6 +22,5 @@ def test_the_command_and_the_hashes_of_its_files_are_kept(folder):
     assert saved.game.unit == "accuracy on 30 test rows"
     # The journal holds the very same result, notes and pairs included.
     assert fs.resume("run.db").to_dict() == saved.to_dict()
-    exact = run("value", "my rows.csv", *options, "--method", "exact", "--out", "e.json")
-    assert exact.exit_code == 0, exact.stderr
+    passed("value", "my rows.csv", *options, "--method", "exact", "--out", "e.json")
     assert len(fs.Result.load("e.json").run.inputs) == 2

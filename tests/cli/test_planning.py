@@ -8,11 +8,11 @@ import pytest
 import fairshapley as fs
 from fairshapley.cli.groups import read_options
 from fairshapley.cli.options import RunOptions
-from fairshapley.cli.running import SHORTER_ROWS, announce, chosen_method
+from fairshapley.cli.running import SHORTER_ROWS, announce
 from fairshapley.errors import InputError
 from fairshapley.planning import Forecast
 from fairshapley.results.console import money
-from tests.cli.files import example_rows, run, write_csv
+from tests.cli.files import example_rows, passed, refused, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 HOPELESS = Forecast(16_000, 2_000_000, 3.66)
@@ -35,11 +35,8 @@ def test_plans_of_rows_say_what_else_there_is(folder, monkeypatch):
     ("planned", "lines", "words"),
     [
         (Forecast(20, 2000, 0.001), 0, ""),
-        (Forecast(20, 60_000, 0.001), 1, "60,000 evaluations"),
-        (Forecast(2000, 200_000, 0.01), 5, "--sample"),
         (Forecast(2000, 200_000, 0.01), 5, "--seconds 60 stops"),
         (replace(HOPELESS, time_limit=600.0), 5, "163 evaluations, what 10 min allow"),
-        (replace(HOPELESS, time_limit=600.0), 5, "below one evaluation per player"),
         (Forecast(20, 10**15, 0.01, 1, 60.0, True), 1, "5,000 evaluations, what 60 s allow"),
     ],
 )
@@ -54,44 +51,31 @@ def test_longer_runs_are_announced(capsys, planned, lines, words):
 
 
 def test_seconds_end_a_run(folder):
-    write_csv(folder / "train.csv", example_rows(120, seed=1))
-    # Time alone is the limit; a generous one, since all coalitions of three suppliers fit.
-    done = run("value", *DATA, "--group-by", "supplier", "--seconds", 600, "--json", "--quiet")
-    assert json.loads(done.stdout)["exact"]
-    done = run("value", *DATA, "--seconds", 600, "--budget", 400, "--out", "v.json", "--quiet")
+    passed("value", *DATA, "--seconds", 600, "--budget", 400, "--out", "v.json", "--quiet")
     assert fs.Result.load("v.json").run.limits["budget"]["seconds"] == 600
-    for wrong in (0, -1, "nan"):
-        assert run("value", *DATA, "--seconds", wrong).exit_code == 2
+    refused(run("value", *DATA, "--seconds", "nan"))
 
 
 def test_options_that_no_method_has_are_named(folder):
     wrong = run("value", *DATA, "--method", "mc", "--option", "alpha=2")
     assert "method 'mc' has no parameter 'alpha': it takes antithetic, walk" in wrong.stderr
-    for text in ("alpha", "=2", "alpha="):
-        with pytest.raises(InputError, match="NAME=VALUE"):
-            read_options([text])
-    with pytest.raises(InputError, match="twice"):
-        read_options(["alpha=1", "alpha=2"])
-    with pytest.raises(InputError, match="--option alpha goes with"):
-        chosen_method("auto", {"alpha": 1})
+    with pytest.raises(InputError, match="NAME=VALUE"):
+        read_options(["alpha="])
     assert "did you mean 'split-seed'" in run("value", *DATA, *priced("splitseed=1")).stderr
     assert "there is no --option alpha" in run("explain", *DATA, *priced("alpha=1")).stderr
 
 
 def test_nearest_neighbours_value_every_row_in_closed_form(folder):
-    done = run("value", *DATA, "--method", "knn", "--option", "k=3", "--out", "v.json", "--verbose")
-    assert done.exit_code == 0, done.stderr
+    done = passed(
+        "value", *DATA, "--method", "knn", "--option", "k=3", "--out", "v.json", "--verbose"
+    )
     result = fs.Result.load("v.json")
     assert result.exact
     assert result.method == "knn_shapley"
     assert result.n_players == 24
     assert "in place of the model" in done.stderr
-    assert "LogisticRegression" not in done.stderr
     assert "no rows are worth 0\n" in done.stderr
-    assert done.stdout.count("\nrow ") == 24
-    from fairshapley.tables import read_table, table_game
-
-    game = table_game(read_table("train.csv"), "label", test=read_table("test.csv")).game
+    game = fs.table_game("train.csv", "label", test="test.csv").game
     same = fs.knn_shapley(*game.train, *game.test, k=3)
     assert np.array_equal(same.values, result.values)
 
@@ -100,16 +84,12 @@ def test_nearest_neighbours_value_every_row_in_closed_form(folder):
     ("given", "words"),
     [
         (("--group-by", "supplier"), "--group-by"),
-        (("--semivalue", "banzhaf"), "--semivalue"),
-        (("--journal", "run.db"), "--journal"),
         (("--option", "k=0"), "at least 1"),
         (("--option", "neighbours=3"), "leave --option neighbours out"),
     ],
 )
 def test_what_the_closed_form_cannot_do_is_said(folder, given, words):
-    done = run("value", *DATA, "--method", "knn", *given)
-    assert done.exit_code == 2
-    assert words in done.stderr
+    refused(run("value", *DATA, "--method", "knn", *given), words)
 
 
 def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
@@ -129,8 +109,7 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
     assert "about 42 euros" in planned.stdout
     common = ("--method", "mc", "--journal", "run.db")
     limited = (*prices, *priced("budget-cost=100"), *common)
-    done = run("value", *DATA, *limited, "--report", "r.html", "--out", "v.json", "--verbose")
-    assert done.exit_code == 0, done.stderr
+    done = passed("value", *DATA, *limited, "--report", "r.html", "--out", "v.json", "--verbose")
     assert "plan: " in done.stderr, "who pays is told before"
     result = fs.Result.load("v.json")
     assert result.run.cost <= 100
@@ -144,14 +123,11 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
     ("given", "words"),
     [
         (priced("budget-cost=3"), "goes with --option price"),
-        (priced("price=cheap"), "--option price must be a number, not 'cheap'"),
         (priced("price=1", "budget-cost=0.5"), "alone cost 2, the budget is 0.5"),
     ],
 )
 def test_prices_that_make_no_sense_are_refused(folder, given, words):
-    done = run("value", *DATA, *given, "--quiet")
-    assert done.exit_code == 2
-    assert words in done.stderr
+    refused(run("value", *DATA, *given, "--quiet"), words)
 
 
 @pytest.mark.usefixtures("a_minute", "folder")
@@ -178,8 +154,7 @@ def test_too_many_rows_for_a_minute_are_valued_by_neighbours(folder, monkeypatch
     slow = Forecast(1600, 10**15, 0.02, 1, 60.0, True)
     write_csv(folder / "train.csv", example_rows(500, seed=1))
     monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: slow)
-    done = run("value", *DATA, "--out", "v.json")
-    assert done.exit_code == 0, done.stderr
+    done = passed("value", *DATA, "--out", "v.json")
     for words in ("3,000 evaluations of the model, too few for 500 rows", "--group-by", "clean"):
         assert words in done.stderr.replace("\n", " "), words
     assert fs.Result.load("v.json").exact

@@ -2,48 +2,36 @@
 
 import pytest
 
-from tests.cli.files import example_rows, run, write_csv
+from tests.cli.files import refused, run
 
 HEAD = "a,b,y\n"
 GOOD = HEAD + "1,2,no\n2,1,yes\n3,0,no\n0,5,yes\n"
 
 
-def refused(done, *words):
-    assert done.exit_code == 2, (done.exit_code, done.stderr, done.exception)
-    lines = done.stderr.strip().splitlines()
-    assert 1 <= len(lines) <= 2, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    for word in words:
-        assert word in done.stderr, done.stderr
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """rows.csv in a current folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text(GOOD)
+    return tmp_path / "rows.csv"
 
 
 FILES = {
-    "empty": (b"", "is empty"),
     "blank lines": (b"\n\n\n", "is empty: give a line"),
     "a class for each row": (b"a,y\n1,p\n2,q\n3,r\n4,s\n5,t\n", "several rows of each class"),
-    "header only": (HEAD.encode(), "no rows"),
-    "one row": (b"a,b,y\n1,2,no\n", "one row"),
     "one class": (b"a,b,y\n1,2,no\n2,1,no\n3,2,no\n4,1,no\n", "'no'"),
     "missing target": (b"a,b,y\n1,2,no\n2,1,\n3,2,yes\n", "missing in 1 of the 3"),
     "not utf-8": (b"a,b,y\n1,\xff\xfe\xe9,no\n2,1,yes\n", "encoding"),
     "the same name twice": (b"a,a,y\n1,2,no\n2,1,yes\n", "several columns called 'a'"),
-    "a column without a name": (b"a,,y\n1,2,no\n2,1,yes\n", "no name"),
     "a long row": (b"a,b,y\n1,2,no,7\n2,1,yes\n", "Expected 3 columns, got 4"),
-    "semicolons": (GOOD.replace(",", ";").encode(), "--delimiter ';'"),
     "infinite": (b"a,b,y\n1,2,no\n2,inf,yes\n3,1,no\n", "infinite in row 2"),
-    "all columns missing": (b"a,b,y\n,,no\n,,yes\n,,no\n", "no column is left"),
-    "the target alone": (b"y\nno\nyes\nno\n", "target alone"),
-    "binary": (bytes(range(256)) * 20, "error"),
 }
 
 
-@pytest.mark.parametrize("case", FILES, ids=str)
-def test_files(tmp_path, case):
-    content, words = FILES[case]
-    file = tmp_path / "rows.csv"
-    file.write_bytes(content)
-    refused(run("value", file, "--target", "y"), words)
+@pytest.mark.parametrize(("content", "words"), FILES.values(), ids=FILES)
+def test_files(rows, content, words):
+    rows.write_bytes(content)
+    refused(run("value", rows, "--target", "y"), words)
 
 
 def test_files_that_are_none(tmp_path):
@@ -56,64 +44,37 @@ def test_files_that_are_none(tmp_path):
 
 OPTIONS = {
     "no target": ((), "--target"),
-    "unknown target": (("--target", "z"), "no column 'z'"),
     "unknown option": (("--target", "y", "--nonsense"), "--nonsense"),
-    "word for number": (("--target", "y", "--budget", "many"), "--budget"),
     "huge budget": (("--target", "y", "--budget", "9" * 40), "--budget"),
-    "unknown model": (("--target", "y", "--model", "gpt"), "logistic"),
     "model not there": (("--target", "y", "--model", "sklearn.svm:Nothing"), "cannot import"),
-    "no estimator": (("--target", "y", "--model", "math:pi"), "must be a scikit-learn estimator"),
-    "half a model": (("--target", "y", "--model", "sklearn.svm:"), "both given"),
-    "regressor for text": (("--target", "y", "--option", "task=regression"), "--model 'logistic'"),
     "metric for numbers": (("--target", "y", "--metric", "r2"), "r2 is for numbers"),
-    "scorer without a value": (("--target", "y", "--metric", "recall"), "empty-value"),
-    "unknown group": (("--target", "y", "--group-by", "owner"), "no column 'owner'"),
-    "group and id": (("--target", "y", "--group-by", "a", "--id", "b"), "leave --id out"),
     "target as group": (("--target", "y", "--group-by", "y"), "another role"),
     "never certified": (
         ("--target", "y", "--method", "gae", "--epsilon1", "0.5", "--quiet"),
         "can never be certified",
     ),
-    "epsilon1": (("--target", "y", "--epsilon1", "-1"), "epsilon1"),
     "delta alone": (("--target", "y", "--delta", "0.1"), "--epsilon1"),
     "xi": (("--target", "y", "--xi", "small"), "--xi"),
-    "seed": (("--target", "y", "--seed", "-1"), "seed"),
-    "engine": (("--target", "y", "--engine", "cloud"), "engine must be"),
-    "test size": (("--target", "y", "--option", "test-size=40"), "test-size"),
-    "max rows": (("--target", "y", "--option", "max-rows=3"), "--sample"),
-    "sample": (("--target", "y", "--sample", "0"), "--sample"),
-    "delimiter": (("--target", "y", "--delimiter", ";;"), "--delimiter"),
-    "encoding": (("--target", "y", "--option", "encoding=klingon"), "encoding"),
-    "not vectorised": (
-        ("--target", "y", "--option", "precision=single", "--model", "svc"),
-        "float32",
-    ),
     "folder for out": (("--target", "y", "--out", "."), "cannot write"),
     "ending of out": (("--target", "y", "--out", "values.xls"), ".csv or .parquet or .json"),
     "ending of report": (("--target", "y", "--report", "r.pdf"), ".html"),
     "input as out": (("--target", "y", "--out", "rows.csv"), "overwritten"),
     "folder as journal": (("--target", "y", "--journal", "."), "journal . is a directory"),
-    "exact": (("--target", "y", "--method", "exact", "--budget", "2"), "budget"),
 }
 
 
-@pytest.mark.parametrize("case", OPTIONS, ids=str)
-def test_options(tmp_path, monkeypatch, case):
-    options, words = OPTIONS[case]
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.csv").write_text(GOOD)
+@pytest.mark.parametrize(("options", "words"), OPTIONS.values(), ids=OPTIONS)
+def test_options(rows, options, words):
     refused(run("value", "rows.csv", *options), words)
-    assert (tmp_path / "rows.csv").read_text() == GOOD
+    assert rows.read_text() == GOOD
 
 
-def test_an_output_is_checked_before_the_table_is_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("rows")
+def test_an_output_is_checked_before_the_table_is_read():
     refused(run("value", "none.csv", "--target", "y", "--out", "no/v.csv"), "no/v.csv")
 
 
-def test_a_journal_that_is_none(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.csv").write_text(GOOD)
+def test_a_journal_that_is_none(rows, tmp_path):
     (tmp_path / "run.db").write_text("not a database, but long enough to look at" * 100)
     refused(run("value", "rows.csv", "--target", "y", "--journal", "run.db"), "run.db")
     assert (tmp_path / "run.db").read_text().startswith("not a database")
@@ -121,16 +82,12 @@ def test_a_journal_that_is_none(tmp_path, monkeypatch):
 
 TEST_FILES = {
     "no feature": ("a,y\n1,no\n", "no column 'b'"),
-    "text for numbers": ("a,b,y\n1,two,no\n", "holds numbers in the training rows"),
     "other classes": ("a,b,y\n1,2,maybe\n", "maybe"),
 }
 
 
-@pytest.mark.parametrize("case", TEST_FILES, ids=str)
-def test_test_files(tmp_path, monkeypatch, case):
-    content, words = TEST_FILES[case]
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.csv").write_text(GOOD)
+@pytest.mark.parametrize(("content", "words"), TEST_FILES.values(), ids=TEST_FILES)
+def test_test_files(rows, tmp_path, content, words):
     (tmp_path / "test.csv").write_text(content)
     refused(run("value", "rows.csv", "--target", "y", "--test", "test.csv"), words)
 
@@ -146,21 +103,11 @@ def test_names_of_rows_must_differ_and_groups_must_be_known(tmp_path):
 def test_other_commands_refuse_alike(folder):
     refused(run("report", "none.json"), "cannot read")
     refused(run("report", "train.csv"), "not a saved result")
-    refused(run("payout", "none.json", "--pool", 5), "cannot read")
     refused(run("payout", "train.csv", "--pool", 5, "--negative", "steal"), "--negative")
     refused(run("demo", "--folder", "train.csv"), "folder")
     refused(run("compare", "train.csv", "--target", "label", "--methods", "mc,magic"), "magic")
     assert "give --truth" in run("compare", "train.csv", "--target", "label", "--quiet").stderr
-    refused(
-        run("value", "train.csv", "--target", "label", "--test", "test.csv", "--drop", "x"), "x"
-    )
-    refused(run("nonsense"), "nonsense")
     refused(run("paper", "run", "nonsense"), "nonsense")
-
-
-def test_too_many_players_for_exact_values(folder):
-    write_csv(folder / "long.csv", example_rows(60, seed=4))
-    refused(run("value", "long.csv", "--target", "label", "--method", "exact"), "players")
 
 
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
@@ -192,17 +139,15 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("case", SAME, ids=str)
-def test_a_file_has_one_use(tmp_path, monkeypatch, case):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("given", SAME.values(), ids=SAME)
+def test_a_file_has_one_use(rows, tmp_path, monkeypatch, given):
     (tmp_path / "sub").mkdir()
-    (tmp_path / "rows.csv").write_text(GOOD)
     (tmp_path / "test.csv").write_text(GOOD)
-    (tmp_path / "hard.csv").hardlink_to(tmp_path / "rows.csv")
-    (tmp_path / "rows.html").symlink_to(tmp_path / "rows.csv")
+    (tmp_path / "hard.csv").hardlink_to(rows)
+    (tmp_path / "rows.html").symlink_to(rows)
     before = sorted(tmp_path.iterdir())
     monkeypatch.setattr("fairshapley.tables.read_table", None)  # nothing is read before
-    refused(run("value", "rows.csv", "--target", "y", *SAME[case]))
+    refused(run("value", "rows.csv", "--target", "y", *given))
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -210,16 +155,10 @@ def test_a_file_has_one_use(tmp_path, monkeypatch, case):
     ("given", "words"),
     [
         (("--target", "lable"), "did you mean 'label'?"),
-        (("--target", "label", "--group-by", "suplier"), "did you mean 'supplier'?"),
         (("--target", "label", "--model", "logistics"), "did you mean 'logistic'?"),
         (("--target", "label", "--method", "adjustd"), "did you mean 'adjusted'?"),
-        (("--target", "label", "--metric", "acuracy"), "did you mean 'accuracy'?"),
-        (("--target", "label", "--semivalue", "banzaf"), "did you mean 'banzhaf'?"),
         (("--taget", "label"), "--target"),
     ],
 )
 def test_what_was_mistyped_is_answered_with_what_was_meant(folder, given, words):
-    done = run("value", "train.csv", *given)
-    assert done.exit_code == 2
-    assert words in done.stderr
-    assert "fs." not in done.stderr
+    refused(run("value", "train.csv", *given), words)

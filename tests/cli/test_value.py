@@ -1,4 +1,3 @@
-import csv
 import json
 import re
 
@@ -7,14 +6,13 @@ import pyarrow.parquet
 import pytest
 
 import fairshapley as fs
-from tests.cli.files import example_rows, run, write_csv
+from tests.cli.files import example_rows, passed, refused, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 
 
 def test_values_certificate_and_notes_each_in_their_place(folder):
-    short = run("value", *DATA, "--budget", 300)
-    assert short.exit_code == 0, short.stderr
+    short = passed("value", *DATA, "--budget", 300)
     assert short.stderr == ""
     first, second, *_ = short.stdout.splitlines()
     assert "has the highest value (" in first
@@ -50,8 +48,7 @@ def test_a_table_names_unions_and_the_shell_values_them(folder):
     rows = [[*row, "sea" if row[3] == "north" else "land"] for row in rows]
     write_csv(folder / "unions.csv", [[*header, "company"], *rows])
     options = ("--target", "label", "--test", "test.csv", "--group-by", "supplier", "--quiet")
-    done = run("value", "unions.csv", *options, "--union-by", "company", "--out", "v.json")
-    assert done.exit_code == 0, done.stderr
+    done = passed("value", "unions.csv", *options, "--union-by", "company", "--out", "v.json")
     assert "Owen values" in done.stdout
     named = {"group_by": "supplier", "union_by": "company"}
     made = fs.table_game("unions.csv", "label", test="test.csv", **named)
@@ -62,8 +59,7 @@ def test_a_table_names_unions_and_the_shell_values_them(folder):
     rows[0][-1] = "air"
     write_csv(folder / "unions.csv", [[*header, "company"], *rows])
     done = run("value", "unions.csv", *options, "--union-by", "company")
-    assert done.exit_code != 0
-    assert "name one union for each player" in done.stderr
+    refused(done, "name one union for each player")
 
 
 def test_groups_are_the_players_and_few_of_them_are_exact(folder):
@@ -71,17 +67,10 @@ def test_groups_are_the_players_and_few_of_them_are_exact(folder):
     printed = json.loads(done.stdout)
     assert [row["player"] for row in printed["values"]] == ["north", "south", "west"]
     assert printed["exact"]
-    again = json.loads(
-        run(
-            "value", *DATA, "--group-by", "supplier", "--method", "exact", "--json", "--quiet"
-        ).stdout
-    )
-    assert again["values"] == printed["values"]
 
 
 def test_a_certificate_that_is_reached_and_one_that_is_not(folder):
-    easy = run("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
-    assert easy.exit_code == 0, easy.stderr
+    easy = passed("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
     assert "Certified with a probability of at least 0.8: each value differs" in easy.stdout
     hard = run("value", *DATA, "--epsilon1", 0.01, "--xi", 1e-6, "--budget", 400)
     assert hard.exit_code == 3
@@ -98,19 +87,11 @@ def test_xi_by_share_and_by_default_of_regression(folder):
     assert printed["xi"] == pytest.approx(abs(total) / printed["n_players"])
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_tables_of_values(folder, ending):
-    out = folder / f"values.{ending}"
-    done = run("value", *DATA, "--budget", 1000, "--out", out, "--json")
+def test_a_parquet_file_holds_what_is_printed(folder):
+    done = run("value", *DATA, "--budget", 1000, "--out", "values.parquet", "--json")
     rows = json.loads(done.stdout)["values"]
-    if ending == "csv":
-        with out.open(newline="") as stream:
-            found = list(csv.DictReader(stream))
-        assert [float(row["value"]) for row in found] == [row["value"] for row in rows]
-    else:
-        found = pyarrow.parquet.read_table(out).to_pylist()
-        assert found == rows
-    assert [row["player"] for row in found] == [f"row {number}" for number in range(1, 25)]
+    assert pyarrow.parquet.read_table("values.parquet").to_pylist() == rows
+    assert [row["player"] for row in rows] == [f"row {number}" for number in range(1, 25)]
 
 
 def test_long_tables_show_both_ends(folder):
@@ -128,17 +109,6 @@ def test_a_journal_continues_and_gives_the_same_bits(folder):
     fresh = run(*longer[:-4], "--json", "--quiet")
     assert json.loads(first.stdout)["evaluations"] <= 300
     assert json.loads(second.stdout)["values"] == json.loads(fresh.stdout)["values"]
-
-
-def test_a_model_of_ones_own_in_the_current_folder(folder):
-    (folder / "own_model_of_test_value.py").write_text(
-        "from sklearn.neighbors import KNeighborsClassifier\nnearest = KNeighborsClassifier(1)\n"
-    )
-    own = run(
-        "value", *DATA, "--model", "own_model_of_test_value:nearest", "--verbose", "--budget", 300
-    )
-    assert own.exit_code == 0, own.stderr
-    assert "KNeighborsClassifier(n_neighbors=1)" in own.stderr
 
 
 def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
@@ -161,14 +131,7 @@ def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
 
 
 def test_what_holds_is_said_although_nobody_asked(folder):
-    done = run(
-        "value",
-        *DATA,
-        "--budget",
-        1000,
-    )
-    assert "Not certified" not in done.stdout
-    assert "With a probability of at least 0.9, " in done.stdout
+    assert "Not certified" not in run("value", *DATA, "--budget", 1000).stdout
     more = run("value", *DATA, "--budget", 1000, "--verbose").stdout
     assert "signs:" in more
     assert "(ε1 = 0.5) would take" in more
@@ -178,12 +141,10 @@ def test_what_holds_is_said_although_nobody_asked(folder):
     assert findings["sentences"][0].startswith("With a probability of at least 0.9")
     assert findings["positive"] + findings["negative"] <= 24
     assert findings["needed_evaluations"] > printed["evaluations"]
-    assert set(findings["highest"]) <= {row["player"] for row in printed["values"]}
 
 
 def test_a_decision_is_an_aim(folder):
-    easy = run("value", *DATA, "--until", "top=1", "--xi", 10, "--budget", 4000, "--delta", 0.2)
-    assert easy.exit_code == 0, easy.stderr
+    easy = passed("value", *DATA, "--until", "top=1", "--xi", 10, "--budget", 4000, "--delta", 0.2)
     assert "decided at δ = 0.2: the highest player: “row" in easy.stdout
     hard = run("value", *DATA, "--until", "order", "--xi", 1e-9, "--budget", 300)
     assert hard.exit_code == 3
@@ -191,10 +152,6 @@ def test_a_decision_is_an_aim(folder):
     for arguments, words in (
         (("--until", "top=24"), "give a number below 24"),
         (("--until", "best"), "--until must be signs, order, top=K or bottom=K, not 'best'"),
-        (("--until", "signs=2"), "--until must be"),
         (("--until", "top=2", "--epsilon1", 0.5), "two aims"),
-        (("--until", "bottom=2", "--delta", 1), "below 1, not 1"),
     ):
-        refused = run("value", *DATA, *arguments)
-        assert refused.exit_code == 2
-        assert words in refused.stderr
+        refused(run("value", *DATA, *arguments), words)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import fairshapley as fs
-from tests.cli.files import run
+from tests.cli.files import passed, refused, run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
 FILES = ("values.json", "--journal", "run.db", "--report", "page.html")
@@ -15,14 +15,12 @@ FILES = ("values.json", "--journal", "run.db", "--report", "page.html")
 def saved(folder):
     """values.json, run.db and page.html of the same run."""
     outputs = ("--out", "values.json", "--report", "page.html")
-    done = run("value", *DATA, *outputs, "--journal", "run.db", "--quiet")
-    assert done.exit_code == 0, done.stderr
+    passed("value", *DATA, *outputs, "--journal", "run.db", "--quiet")
     return folder
 
 
 def test_files_of_a_run_are_verified(saved):
-    done = run("verify", *FILES)
-    assert done.exit_code == 0, done.stdout
+    done = passed("verify", *FILES)
     assert "to the last bit" in done.stdout
     assert done.stdout.endswith("nothing was found to be changed\n")
     shown = json.loads(run("verify", *FILES, "--json", "--no-recompute").stdout)
@@ -52,7 +50,6 @@ def test_value_computes_journalled_utilities_again(saved, monkeypatch):
     )
     run(*again, "--option", "verify=3")
     assert seen[-1] == 3
-    assert (
-        "--option verify goes with --journal" in run("value", *DATA, "--option", "verify=3").stderr
-    )
+    alone = run("value", *DATA, "--option", "verify=3")
+    refused(alone, "--option verify goes with --journal")
     assert fs.Result.load("values.json").run.journal_digest

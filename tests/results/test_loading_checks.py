@@ -43,8 +43,6 @@ SAMPLED = fs.estimate(Bounded(14, seed=1), "mc", budget=200, seed=0)
         (SAMPLED, {"values": np.full(14, np.inf)}, "values must be finite"),
         (SAMPLED, {"values": np.full(14, np.nan)}, "no number for a player"),
         (EXACT, {"identical_players": ((0, 8),)}, "not one of 8"),
-        (EXACT, {"level_share": 0.0}, "level_share"),
-        (EXACT, {"endpoints": (0.0, 101.0)}, "add up"),
         (EXACT, {"configuration": EXACT.run.configuration | {"null_players": 9}}, "null_players"),
     ],
 )

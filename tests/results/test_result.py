@@ -1,6 +1,5 @@
 """Results: frozen, bit-exact on disk, and clear about what they are."""
 
-import copy
 import json
 
 import numpy as np
@@ -8,29 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.results.making import made
 
 import fairshapley as fs
-from fairshapley.results.console import summary
-from fairshapley.results.serialising import assembled, result_digest, stored_fields, with_fields
-
-CONFIGURATION = {"method": {"name": "mc", "walk": True}, "semivalue": "shapley", "xi": 1e-3}
+from fairshapley.results.serialising import result_digest, stored_fields
 
 
-def make(values, errors=None, **more):
-    values = np.asarray(values, dtype=float)
-    return assembled(
-        fs.Result,
-        values=values,
-        standard_errors=np.ones_like(values) if errors is None else errors,
-        counts=np.arange(len(values)),
-        evaluations=7,
-        marginals=None,
-        stopped="the budget is spent",
-        seed=2**127,
-        configuration=CONFIGURATION,
-        xi=1e-3,
-        **more,
-    )
+def make(values, errors=1.0, **more):
+    return made(values, errors, **({"seed": 2**127, "stopped": "the budget is spent"} | more))
 
 
 @settings(max_examples=200)
@@ -58,9 +42,9 @@ def test_results_are_frozen():
 
 
 def test_a_result_owns_its_configuration():
-    configuration = copy.deepcopy(CONFIGURATION)
-    result = fs.Result.from_dict(make([1.0]).to_dict() | {"configuration": configuration})
-    configuration["method"]["name"] = "other"
+    data = make([1.0]).to_dict()
+    result = fs.Result.from_dict(data)
+    data["configuration"]["method"]["name"] = "other"
     assert result.method == "mc"
 
 
@@ -71,14 +55,6 @@ def test_only_data_from_elsewhere_are_checked():
         fs.Result.from_dict(strange.to_dict())
 
 
-def test_a_vacuous_tolerance_is_said():
-    counted = [with_fields(make([value]), counts=np.array([100])) for value in (1e-5, 1.0, 0.0)]
-    said = ["\n".join(summary(result)) for result in counted]
-    assert "says very little" in said[0]
-    assert "says very little" not in said[1]
-    assert "(inf × mean |value|)" in said[2]
-
-
 def test_frames_have_one_row_per_player():
     frame = make([0.5, 0.25], player_names=["a", "b"]).to_frame()
     assert frame.index.tolist() == ["a", "b"]
@@ -86,22 +62,13 @@ def test_frames_have_one_row_per_player():
     assert frame.loc["b", "value"] == 0.25
 
 
-def test_without_pandas_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(fs.errors.MissingExtraError, match=r"pip install .*pandas"):
-        make([1.0]).to_frame()
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ("", "not a saved result"),
-        ("{", "not a saved result"),
         ("[1]", "no JSON object"),
-        ("{}", "not a saved"),
         ('{"format": "fairshapley result", "version": 99}', "newer"),
         ('{"format": "fairshapley result", "version": 1}', "damaged, see configuration, counts"),
-        ('{"format": "fairshapley result", "version": "1"}', "damaged, see version"),
         (json.dumps(make([1.0]).to_dict() | {"zz": 1}), "damaged, see zz"),
         ("[" * 100_000, "not a saved result"),
     ],
@@ -127,17 +94,11 @@ ACCEPTED = {
     "tuple[str, ...]": [[], ["x"], ["a", "b"]],
     "tuple[int, ...]": [[10**30]],
     "tuple[Real, Real]": [[1.0, 2.0]],
-    "tuple[tuple[int, int], ...]": [[]],
-    "tuple[Checkpoint, ...]": [[]],
-    "tuple[SizeBin, ...]": [[]],
-    "tuple[Copies, ...]": [[]],
-    "tuple[InputFile, ...]": [[]],
-    "tuple[PartValues, ...]": [[]],
-    "tuple[Remark, ...]": [[]],
-    "tuple[Split, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],
     "dict[str, str]": [{}],
 }
+RECORDS = ("Checkpoint", "SizeBin", "Copies", "InputFile", "PartValues", "Remark", "Split")
+ACCEPTED |= {f"tuple[{record}, ...]": [[]] for record in ("tuple[int, int]", *RECORDS)}
 
 
 @pytest.mark.parametrize("name", stored_fields(fs.Result))
@@ -164,17 +125,12 @@ def test_damage_is_named(name):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"configuration": {}},
-        {"configuration": {"method": "mc", "semivalue": "shapley"}},
         {"configuration": {"method": {"name": 5}, "semivalue": "shapley"}},
-        {"configuration": {"method": {"name": "mc"}}},
         {"player_names": ["a", "b"]},
         {"extremes": [1.0, 2.0]},
         {"values": [], "standard_errors": [], "counts": []},
         {"standard_errors": [-1.0]},
-        {"level_share": 2.0},
         {"xi": "inf"},
-        {"versions": {"numpy": 2}},
     ],
 )
 def test_parts_that_do_not_fit_are_damage(changes):

@@ -1,6 +1,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import fairshapley as fs
@@ -30,13 +31,6 @@ def test_the_game_is_the_data_game_of_standardised_columns():
     assert made.game.player_names[:2] == ("row 1", "row 2")
 
 
-def test_numbers_are_predicted_in_units_of_their_spread():
-    made = table_game(TRAIN, "z", test=TEST)
-    assert made.metric == "r2"
-    assert made.labels is None
-    assert made.game(np.zeros((1, 25), dtype=bool))[0] == pytest.approx(0.0, abs=1e-12)
-
-
 def test_whole_numbers_are_classes_when_they_are_few():
     few = pa.table({"x": X, "y": np.arange(40) % 3})
     many = pa.table({"x": X, "y": np.arange(40)})
@@ -64,6 +58,12 @@ def test_single_precision_gives_nearly_the_same_utilities():
     assert np.mean(double != single) < 0.02
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_named_models_fit_what_they_are_for(name):
+    assert is_classifier(make_model(name, "classification"))
+    assert name == "logistic" or is_regressor(make_model(name, "regression"))
+
+
 def test_a_split_keeps_shares_of_classes_and_a_row_of_each():
     classes = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
     train, test = split_rows(100, 0.2, seed=3, classes=classes)
@@ -88,18 +88,6 @@ def test_test_rows_are_not_valued_and_rows_keep_their_numbers():
     assert sampled.notes[0] == "10 of 25 rows were drawn at random to be valued"
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_named_models_fit_what_they_are_for(name):
-    from sklearn.base import is_classifier, is_regressor
-
-    assert is_classifier(make_model(name, "classification"))
-    if name != "logistic":
-        assert is_regressor(make_model(name, "regression"))
-    else:
-        with pytest.raises(InputError, match="ridge"):
-            make_model(name, "regression")
-
-
 def test_classes_that_training_lacks_and_rows_that_both_have_are_said():
     train = pa.table({"x": [0.0, 1.0, 0.2, 0.8], "y": ["a", "b", "a", "b"]})
     test = pa.table({"x": [0.0, 0.9, 0.5], "y": ["a", "b", "c"]})
@@ -122,8 +110,6 @@ def test_classes_that_floats_cannot_tell_apart_are_refused():
     ("options", "said"),
     [
         ({"group_by": "x", "names": "z"}, "leave names= out"),
-        ({"group_by": "who"}, r"no column 'who' \(a parameter names it\)"),
-        ({"names": "y"}, "another role"),
         ({"sample": 0}, "^sample must be"),
         ({"test_size": 40}, "^test_size must be"),
         ({"task": "regression"}, "give model='logistic'"),

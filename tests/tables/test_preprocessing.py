@@ -15,15 +15,6 @@ def fitted(**columns):
     return Preprocessor.fit(table, table.column_names), table
 
 
-def test_numbers_are_standardised_with_the_training_rows():
-    known, train = fitted(a=[1.0, 2.0, 6.0])
-    features = known.encode(train, "training")
-    assert features.mean() == pytest.approx(0)
-    assert features.std() == pytest.approx(1)
-    test = pa.table({"a": [3.0]})
-    assert known.encode(test, "test") == pytest.approx(np.zeros((1, 1)))
-
-
 def test_missing_numbers_get_the_median_and_are_marked():
     known, train = fitted(a=[1.0, None, 3.0, 8.0])
     features = known.encode(train, "training")

@@ -53,13 +53,6 @@ def test_what_is_no_encoding_of_texts_is_said(tmp_path, encoding):
         read_table(write(tmp_path / "rows.csv", "a,b\n1,2\n"), encoding=encoding)
 
 
-def test_too_many_rows_are_refused(tmp_path):
-    file = write(tmp_path / "rows.csv", "a\n" + "1\n" * 50)
-    assert read_table(file, max_rows=50).num_rows == 50
-    with pytest.raises(InputError, match=r"more than 49 rows: .*sample=49"):
-        read_table(file, max_rows=49)
-
-
 def test_what_is_not_a_file_is_said(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     for path in (tmp_path, tmp_path / "pipe.csv"):
@@ -76,7 +69,7 @@ def test_a_packed_file_is_read_within_the_limits(tmp_path):
     content = gzip.compress(b"a,b\n" + b"1,2.5\n" * 999) + gzip.compress(b"3,4\n")
     file.write_bytes(content)
     assert read_table(file).num_rows == 1000
-    with pytest.raises(InputError, match="more than 999 rows"):
+    with pytest.raises(InputError, match=r"more than 999 rows: .*sample="):
         read_table(file, max_rows=999)
     file.write_bytes(content[:-12])
     with pytest.raises(InputError, match="cannot read"):
@@ -106,28 +99,23 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
     assert read_table(tmp_path / "rows.parquet").column_names == ["a"]
 
 
-def test_kinds_of_columns_and_their_numbers():
-    hour = datetime.time(1, 0)
-    cases = {
-        "numbers": [[1, None], [1.5, float("nan")], [decimal.Decimal("2.50"), None]],
-        "yes/no": [[True, None]],
-        "dates": [
-            [datetime.date(1970, 1, 3), None],
-            [datetime.datetime(1970, 1, 3, 12), None],
-        ],
-        "times": [[hour, None], [datetime.timedelta(hours=1), None]],
-    }
-    expected = {
-        "numbers": [1.0, 1.5, 2.5],
-        "yes/no": [1.0],
-        "dates": [2.0, 2.5],
-        "times": [3600.0, 3600.0],
-    }
-    for kind, columns in cases.items():
-        for values, number in zip(columns, expected[kind], strict=True):
-            column = pa.chunked_array([values])
-            assert kind_of("c", column) == kind
-            assert np.array_equal(as_numbers(column), [number, np.nan], equal_nan=True)
+@pytest.mark.parametrize(
+    ("kind", "values", "number"),
+    [
+        ("numbers", [1, None], 1.0),
+        ("numbers", [1.5, float("nan")], 1.5),
+        ("numbers", [decimal.Decimal("2.50"), None], 2.5),
+        ("yes/no", [True, None], 1.0),
+        ("dates", [datetime.date(1970, 1, 3), None], 2.0),
+        ("dates", [datetime.datetime(1970, 1, 3, 12), None], 2.5),
+        ("times", [datetime.time(1, 0), None], 3600.0),
+        ("times", [datetime.timedelta(hours=1), None], 3600.0),
+    ],
+)
+def test_kinds_of_columns_and_their_numbers(kind, values, number):
+    column = pa.chunked_array([values])
+    assert kind_of("c", column) == kind
+    assert np.array_equal(as_numbers(column), [number, np.nan], equal_nan=True)
 
 
 def test_categories_are_texts_and_lists_are_refused():

@@ -10,31 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.results.making import made
 
 import fairshapley as fs
 from fairshapley.results.payouts.amounts import apportion
-from fairshapley.results.serialising import assembled
 
 VALUES = arrays(np.float64, st.integers(1, 8), elements=st.floats(-100, 100, width=32))
 POOLS = st.integers(1, 10**7).map(lambda cents: Decimal(cents) / 100)
 
 
 def result(values, errors=0.0, pairs=(), **more):
-    values = np.array(values, dtype=float)
-    n = len(values)
-    plain = {
-        "values": values,
-        "standard_errors": np.broadcast_to(errors, n),
-        "counts": np.full(n, 10**6),
-        "evaluations": 100,
-        "marginals": None,
-        "stopped": "",
-        "seed": 0,
-        "configuration": {"method": {"name": "mine"}, "semivalue": "shapley"},
-        "xi": 1e-3,
-        "identical_players": pairs,
-    }
-    return assembled(fs.Result, **(plain | more))
+    plain = {"counts": np.full(len(values), 10**6), "identical_players": pairs}
+    return made(values, errors, **(plain | more))
 
 
 def divided(weights, units):
@@ -246,9 +233,7 @@ def test_csv_has_no_formulas(tmp_path):
     [
         ([1.0], {"pool": "10.005"}, "not a whole number of units of 0.01"),
         ([1.0], {"pool": 0}, "positive"),
-        ([1.0], {"pool": -5}, "positive"),
         ([1.0], {"pool": float("nan")}, "positive"),
-        ([1.0], {"pool": "ten"}, "amount of money"),
         ([1.0], {"pool": True}, "amount of money"),
         ([1.0], {"pool": "1e999"}, "sensible"),
         ([1.0], {"unit": 0}, "positive"),
@@ -258,7 +243,6 @@ def test_csv_has_no_formulas(tmp_path):
         ([0.0, 0.0], {}, "no player has a positive value"),
         ([-1.0, 0.0], {}, "nothing to pay for"),
         ([1.0, -1.0], {"negative": "charge"}, "give negative='zero'"),
-        ([1.0], {"delta": 2.0}, "delta"),
     ],
 )
 def test_what_cannot_be_divided_is_refused(values, arguments, words):

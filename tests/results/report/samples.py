@@ -20,11 +20,6 @@ HOSTILE = [
     "Z" + 80 * "\u0301" + "algo",
     "שלום 12 (x)",
 ]
-CONFIGURATION = {
-    "method": {"name": "mc", "walk": True, "antithetic": False},
-    "semivalue": "shapley",
-    "xi": 0.01,
-}
 
 
 def by_hand(n_players=60, *, names=None, **changes):
@@ -40,7 +35,7 @@ def by_hand(n_players=60, *, names=None, **changes):
         "marginals": 30_000,
         "stopped": "the budget of 12,345 evaluations is spent",
         "seed": 7,
-        "configuration": CONFIGURATION,
+        "configuration": {"method": {"name": "mc"}, "semivalue": "shapley", "xi": 0.01},
         "limits": {"budget": {"evaluations": 12_345, "marginals": None, "seconds": None}},
         "xi": 0.01,
         "player_names": names or [f"customer {player:05d}" for player in range(n_players)],

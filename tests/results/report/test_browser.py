@@ -20,6 +20,7 @@ from fairshapley.results.records import PartValues, Split
 
 LABELS = [("north", "south", "west")[player % 3] for player in range(60)]
 VISIBLE_ROWS = "return [...document.querySelectorAll('#players tbody tr:not(.space)')]"
+INK = "return getComputedStyle(document.querySelector('[data-chart=values] .xtick text')).fill"
 CHARTS = {
     "values",
     "fidelity",
@@ -302,18 +303,15 @@ def test_colours_follow_the_theme(chromium, usual, theme):
     chromium.open(usual, theme=theme)
     lightness = sum(colours(chromium, "body", "backgroundColor")) / 3
     assert (lightness > 200) == (theme == "light")
-    ink = chromium.script(
-        "return getComputedStyle(document.querySelector('[data-chart=values] .xtick text')).fill"
-    )
-    assert contrast(parsed(ink), colours(chromium, ".card", "backgroundColor")) > 4.5
+    ink = parsed(chromium.script(INK))
+    assert contrast(ink, colours(chromium, ".card", "backgroundColor")) > 4.5
 
 
 def test_charts_change_with_the_theme(chromium, usual):
     chromium.open(usual)
-    fill = "return getComputedStyle(document.querySelector('[data-chart=values] .xtick text')).fill"
-    light = chromium.script(fill)
+    light = chromium.script(INK)
     chromium.theme("dark")
-    assert WebDriverWait(chromium.driver, 10).until(lambda _: chromium.script(fill) != light)
+    assert WebDriverWait(chromium.driver, 10).until(lambda _: chromium.script(INK) != light)
 
 
 def parsed(colour):
@@ -416,22 +414,21 @@ def test_a_phone_shows_remarks_labels_and_intervals(chromium, usual):
 
 def test_long_names_wrap_and_are_there_in_full(chromium, hostile):
     chromium.open(hostile)
-    page = chromium
-    found = page.script(
+    found = chromium.script(
         "return [...document.querySelectorAll('#players tbody th bdi')]"
         ".map((name) => [name.textContent, name.clientHeight, name.scrollHeight])"
     )
     long = max(found, key=lambda name: len(name[0]))
     assert long[0] == "x" * 5000
     assert long[1] < 120 < long[2], "it scrolls in a few lines"
-    assert not page.script(
+    assert not chromium.script(
         "return [...document.querySelectorAll('#players td, #players tbody th')]"
         ".some((cell) => getComputedStyle(cell).textOverflow === 'ellipsis')"
     )
     # Marks on a letter neither stack up nor leave their row.
-    assert page.script("return document.body.innerText.includes('\u0301'.repeat(5))") is False
+    assert chromium.script("return document.body.innerText.includes('\u0301'.repeat(5))") is False
     overflow = "return getComputedStyle(document.querySelector('#players tbody th')).overflowY"
-    assert page.script(overflow) == "clip"
+    assert chromium.script(overflow) == "clip"
 
 
 def test_an_exact_result_has_no_columns_of_errors(chromium, exact):
@@ -456,10 +453,8 @@ def test_print_shows_charts_and_plain_rows(chromium, usual):
     assert paper.startswith(b"%PDF")
     assert 4 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 20
     # The charts are dark again after they were printed in light colours.
-    ink = chromium.script(
-        "return getComputedStyle(document.querySelector('[data-chart=values] .xtick text')).fill"
-    )
-    assert contrast(parsed(ink), colours(chromium, ".card", "backgroundColor")) > 4.5
+    ink = parsed(chromium.script(INK))
+    assert contrast(ink, colours(chromium, ".card", "backgroundColor")) > 4.5
 
 
 def printed(chromium, page, folder):
@@ -558,9 +553,8 @@ def test_without_scripts_the_rows_are_there(chromium, large):
 
 def test_the_skip_link_comes_first(chromium, usual):
     chromium.open(usual)
-    page = chromium
-    ActionChains(page.driver).send_keys(Keys.TAB).perform()
-    assert page.script("return document.activeElement.className") == "skip"
-    assert page.script("return document.activeElement.getBoundingClientRect().top") >= 0
-    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
-    assert page.script("return document.activeElement.id") == "main"
+    ActionChains(chromium.driver).send_keys(Keys.TAB).perform()
+    assert chromium.script("return document.activeElement.className") == "skip"
+    assert chromium.script("return document.activeElement.getBoundingClientRect().top") >= 0
+    ActionChains(chromium.driver).send_keys(Keys.ENTER).perform()
+    assert chromium.script("return document.activeElement.id") == "main"

