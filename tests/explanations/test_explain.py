@@ -58,17 +58,11 @@ def test_the_mean_of_the_rows_is_the_game_of_the_mean(wine_game):
     assert_allclose(found.values.mean(axis=0), fs.exact(mean).values, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"rows": [178]}, "rows must name some of the 178 rows of X"),
-        ({"outputs": "4"}, "there is no output '4'"),
-        ({"outputs": [0, "0"]}, "each of them once"),
-    ],
-)
-def test_bad_arguments_are_named(wine_game, arguments, message):
-    with pytest.raises(fs.InputError, match=message):
-        explain(wine_game, **{"rows": [0], **arguments})
+def test_bad_arguments_are_named(wine_game):
+    with pytest.raises(fs.InputError, match="rows must name some of the 178 rows of X"):
+        explain(wine_game, [178])
+    with pytest.raises(fs.InputError, match="each of them once"):
+        explain(wine_game, [0], outputs=[0, "0"])
 
 
 # --- shap's plots -------------------------------------------------------------------------------
@@ -103,7 +97,7 @@ def test_shap_draws_the_explanation(shap, wine_game):
 # --- texts --------------------------------------------------------------------------------------
 
 
-def test_explanations_are_readable_in_console_and_notebook():
+def test_explanations_are_readable():
     rows = np.random.default_rng(0).normal(size=(30, 7))
     game = fs.games.FeatureGame(lambda x: x[:, 0] * 2 - x[:, 6], rows)
     found = fs.explain(game, range(12))

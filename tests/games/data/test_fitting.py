@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import get_scorer, make_scorer, recall_score, roc_auc_score
+from sklearn.metrics import get_scorer, recall_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import (
     KNeighborsRegressor,
@@ -103,16 +103,6 @@ def test_scorers_of_one_s_own():
     rows[1], rows[2, np.flatnonzero(y == 0)] = True, True
     full = np.abs(LogisticRegression().fit(X, y).coef_).sum()
     np.testing.assert_allclose(game(rows), [0.0, full, -1.0])
-    recall = DataGame(
-        LogisticRegression(),
-        (X, y),
-        test,
-        make_scorer(recall_score),
-        empty_value=0.0,
-        value_range=(0, 1),
-    )
-    assert recall.value_range == (0.0, 1.0)
-    assert recall(rows)[2] == 0.0
     (X3, y3), test3 = IRIS
     shown = DataGame(GaussianNB(), (X3, y3), test3, lambda m, *_: len(repr(m)), empty_value=0.0)
     assert shown(y3 != 2)[0] > shown(y3 == y3)[0], "which classes are missing can be shown"
