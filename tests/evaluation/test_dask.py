@@ -1,6 +1,5 @@
 """A real Dask cluster: the bits of a serial run, killed workers, hangs, and a lost scheduler."""
 
-import asyncio
 import contextlib
 import threading
 
@@ -126,16 +125,3 @@ def test_an_address_is_enough():
         assert address.startswith("dask://")
         result = fs.estimate(fs.games.Airport([1.0, 2.0, 4.0]), engine=address)
     np.testing.assert_allclose(result.values, [1 / 3, 5 / 6, 17 / 6])
-
-
-def test_asynchronous_clients_are_refused():
-    async def attempt():
-        options = {"processes": False, "dashboard_address": ":0", "silence_logs": 60}
-        async with (
-            LocalCluster(n_workers=1, asynchronous=True, **options) as started,
-            Client(started, asynchronous=True, set_as_default=False) as client,
-        ):
-            with pytest.raises(fs.InputError, match="asynchronous"):
-                DaskEngine(client)
-
-    asyncio.run(attempt())

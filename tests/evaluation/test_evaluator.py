@@ -116,13 +116,6 @@ def test_every_worker_gets_work_unless_the_way_is_longer():
     assert Pace(7, 100).size(3, 2) == 7
 
 
-def test_chunks_grow_slowly_once_one_has_failed():
-    pace = Pace(None, 100)
-    pace.failed(32)
-    pace.observe(16, 1e-6)
-    assert pace.size() == 19
-
-
 def failing(bad, answer):
     """A vectorised game whose batch fails when it holds the coalition `bad`."""
 
@@ -151,7 +144,6 @@ ALL = np.array([[code >> i & 1 for i in range(5)] for code in range(32)], dtype=
     [
         (ValueError("singular matrix"), "ValueError: singular matrix"),
         (np.nan, "returned nan"),
-        (np.inf, "returned inf"),
         (-np.inf, "returned -inf"),
         (1e200, "divide all utilities"),
     ],
@@ -186,14 +178,8 @@ def test_the_ends_cannot_be_skipped():
     ("answer", "words"),
     [
         (lambda m: np.ones(len(m) + 1), r"shape \(33,\) for 32 coalitions"),
-        (lambda m: np.ones((len(m), 1)), r"shape \(32, 1\)"),
-        (lambda m: 1.0, r"shape \(\)"),
         (lambda m: np.ones(len(m), complex), "complex"),
-        (lambda m: ["x"] * len(m), "not numbers"),
         (lambda m: ["1.5"] * len(m), "not numbers"),
-        (lambda m: [{}] * len(m), "not numbers"),
-        (lambda m: np.zeros(len(m), dtype="datetime64[s]"), "not numbers"),
-        (lambda m: None, "shape"),
         (lambda m: np.ma.array(np.full(len(m), 1e20), mask=m[:, 0]), "returned nan"),
     ],
 )

@@ -227,10 +227,6 @@ def test_what_cannot_be_random():
             fs.estimate(game(), method, budget=200)
     with pytest.raises(fs.InputError, match="seeds would be lost"):
         fs.testing.Affine(game(), 2.0)
-    with pytest.raises(fs.errors.BudgetError, match="alone take 4"):
-        fs.estimate(game(), "mc", budget=3)
-    with pytest.raises(fs.InputError, match="random"):
-        fs.games.FunctionGame(expected, 5, random="yes")
 
 
 def test_nulls_are_zero_and_pools_share():
@@ -276,10 +272,6 @@ def test_noise_in_a_game_that_is_called_deterministic_is_noticed(tmp_path):
     assert "4 of 4 coalitions" in found
     assert "random=True" in found
     assert not result.certificate(epsilon1=0.9, delta=0.5, xi=50.0).holds
-    off = fs.estimate(wide, "mc", budget=400, seed=0, verify=0)
-    assert not any("reproducible" in note for note in off.notes)
-    few = fs.estimate(wide, "mc", budget=150, seed=0)
-    assert any("4 of 4 coalitions" in note for note in few.notes)
     fewer = fs.estimate(wide, "mc", budget=90, seed=0, verify=0)
     assert not fewer.notes  # nothing is computed again, and the certificate says what it takes
     for epsilon1 in (0.5, 50.0):
@@ -306,5 +298,3 @@ def test_the_contract_of_games_knows_random_ones():
     )
     with pytest.raises(fs.errors.ContractError, match="same seed differ"):
         check_game(game(lambda c, s: expected(c) + stream.normal()))
-    with pytest.raises(fs.errors.ContractError, match="leave random=True out"):
-        check_game(game(lambda c, s: expected(c)))

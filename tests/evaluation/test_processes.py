@@ -310,11 +310,6 @@ def test_ctrl_c_ends_the_processes_and_keeps_what_is_done(engine, tmp_path):
         assert opened.runs()[0].status == "interrupted"
 
 
-def test_a_name_starts_processes_and_ends_them():
-    result = fs.estimate(fs.games.Airport([1.0, 2.0, 4.0]), engine="processes:1")
-    np.testing.assert_allclose(result.values, [1 / 3, 5 / 6, 17 / 6])
-
-
 def test_no_more_processes_than_the_machine_or_the_game_can_use():
     for engine in ("processes:99999", "processes:" + "9" * 30):
         with pytest.raises(fs.InputError, match=r"workers must be .* from 1 to \d+"):

@@ -136,12 +136,6 @@ def test_errors_that_are_not_transient_name_their_coalition():
     ):
         fs.estimate(game(fn, 4), "exact", engine=fs.ThreadEngine(4, timeout=0.2, **never))
 
-    async def leaving(coalition):
-        sys.exit(3)
-
-    with pytest.raises(fs.errors.GameError, match="SystemExit: 3"):
-        fs.estimate(game(leaving, 2), "exact", engine="threads:2")
-
 
 def test_calls_begin_at_the_rate_that_is_allowed():
     starts = []
@@ -199,12 +193,3 @@ def test_a_driver_killed_loses_only_the_calls_in_flight(tmp_path):
     assert len(calls) == alone.evaluations
     # At each kill up to 8 calls were answered and not yet journalled, and as many were under way.
     assert sum(calls.values()) - len(calls) <= 2 * 2 * 8
-
-
-def test_a_predicate_that_fails_is_named():
-    def fn(coalition):
-        raise ConnectionError
-
-    engine = fs.ThreadEngine(2, transient=lambda error: 1 / 0)
-    with pytest.raises(fs.errors.GameError, match="ZeroDivisionError"):
-        fs.estimate(game(fn, 3), engine=engine)
