@@ -132,6 +132,11 @@ def test_ctrl_c_before_the_first_round_gives_an_empty_result():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.fixture
+def journal(tmp_path):
+    return tmp_path / "j.db"
+
+
 def squares(coalition):
     return float(len(coalition)) ** 2 + float(0 in coalition)
 
@@ -141,18 +146,17 @@ def game():
     return fs.games.FunctionGame(squares, 12)
 
 
-def test_without_a_seed_the_journal_continues_its_own_run(game, tmp_path):
-    first = fs.estimate(game, "mc", budget=400, journal=tmp_path / "j.db")
-    longer = fs.estimate(game, "mc", budget=800, journal=tmp_path / "j.db")
+def test_without_a_seed_the_journal_continues_its_own_run(game, journal):
+    first = fs.estimate(game, "mc", budget=400, journal=journal)
+    longer = fs.estimate(game, "mc", budget=800, journal=journal)
     assert longer.seed == first.seed
     assert longer.run.computed == longer.evaluations - first.evaluations
-    other = fs.estimate(game, "mc", budget=800, journal=tmp_path / "j.db", seed=first.seed + 1)
+    other = fs.estimate(game, "mc", budget=800, journal=journal, seed=first.seed + 1)
     assert other.values.tobytes() != longer.values.tobytes()
     assert other.run.computed < other.evaluations  # the utilities are shared by all runs
 
 
-def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
-    journal = tmp_path / "j.db"
+def test_a_run_is_continued_and_reported_from_the_file_alone(game, journal):
     whole = fs.estimate(game, "mc", budget=900, seed=2, xi=0.1, semivalue="banzhaf", verify=0)
     fs.estimate(game, "mc", budget=400, seed=2, xi=0.1, semivalue="banzhaf", journal=journal)
     reported = fs.resume(journal)
@@ -169,8 +173,7 @@ def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
     assert (beyond.counts <= whole.counts).all()
 
 
-def test_resume_needs_the_right_file_game_and_run(game, tmp_path):
-    journal = tmp_path / "j.db"
+def test_resume_needs_the_right_file_game_and_run(game, journal):
     with pytest.raises(fs.InputError, match="needs a journal"):
         fs.resume(None)
     with fs.Journal(journal), pytest.raises(fs.errors.JournalError, match="no run"):
@@ -182,17 +185,16 @@ def test_resume_needs_the_right_file_game_and_run(game, tmp_path):
         fs.resume(journal, run=7)
 
 
-def test_a_game_without_fingerprint_may_run_but_not_be_journalled(tmp_path):
+def test_a_game_without_fingerprint_may_run_but_not_be_journalled(journal):
     lock = __import__("threading").Lock()
     game = fs.games.FunctionGame(lambda s: float(len(s) + lock.locked()), 5)
     assert fs.estimate(game).game.fingerprint is None
     with pytest.raises(fs.errors.FingerprintError, match="lock"):
-        fs.estimate(game, journal=tmp_path / "j.db")
+        fs.estimate(game, journal=journal)
 
 
-def test_verify_finds_a_utility_that_changed(tmp_path):
+def test_verify_finds_a_utility_that_changed(journal):
     factor = [1.0]
-    journal = tmp_path / "j.db"
     game = fs.games.FunctionGame(lambda s: factor[0] * len(s), 12, key="same name")
     fs.estimate(game, "mc", budget=400, seed=1, journal=journal)
     checked = fs.estimate(game, "mc", budget=400, seed=1, journal=journal, verify=5)
@@ -203,7 +205,7 @@ def test_verify_finds_a_utility_that_changed(tmp_path):
         fs.estimate(game, "mc", budget=400, seed=1, journal=journal, verify=5)
 
 
-def test_a_failed_run_keeps_what_was_paid_for(tmp_path):
+def test_a_failed_run_keeps_what_was_paid_for(journal):
     calls = []
 
     def flaky(coalition):
@@ -213,7 +215,6 @@ def test_a_failed_run_keeps_what_was_paid_for(tmp_path):
         return float(len(coalition) ** 0.5)
 
     game = fs.games.FunctionGame(flaky, 14, key="flaky")
-    journal = tmp_path / "j.db"
     engine = fs.SerialEngine(chunk_size=1, retries=0)
     with pytest.raises(fs.errors.GameError, match="licence server lost") as caught:
         fs.estimate(game, "mc", budget=700, seed=1, journal=journal, engine=engine)
@@ -228,7 +229,7 @@ def test_a_failed_run_keeps_what_was_paid_for(tmp_path):
     assert len(set(calls)) == resumed.evaluations
 
 
-def test_a_full_disk_stops_the_run_and_keeps_the_journal(tmp_path):
+def test_a_full_disk_stops_the_run_and_keeps_the_journal(tmp_path, journal):
     script = tmp_path / "full.py"
     script.write_text(
         textwrap.dedent("""
@@ -244,7 +245,6 @@ def test_a_full_disk_stops_the_run_and_keeps_the_journal(tmp_path):
             print(int(error.partial.counts[0]))
         """)
     )
-    journal = tmp_path / "j.db"
     run = subprocess.run(
         [sys.executable, str(script), str(journal)], capture_output=True, text=True, check=True
     )
@@ -264,9 +264,8 @@ def nan_at_zero(coalition):
     return float("nan") if coalition == (0,) else float(len(coalition)) ** 1.5
 
 
-def test_a_run_with_skipped_evaluations_is_reported_and_continued(tmp_path):
+def test_a_run_with_skipped_evaluations_is_reported_and_continued(journal):
     game = fs.games.FunctionGame(nan_at_zero, 12)
-    journal = tmp_path / "j.db"
     options = {"method": "mc", "seed": 1, "on_error": "skip"}
     first = fs.estimate(game, budget=200, journal=journal, **options)
     assert first.run.skipped == 1
@@ -280,8 +279,7 @@ def test_a_run_with_skipped_evaluations_is_reported_and_continued(tmp_path):
     assert continued.run.computed == whole.evaluations - first.evaluations
 
 
-def test_runs_are_only_ever_added(game, tmp_path):
-    journal = tmp_path / "j.db"
+def test_runs_are_only_ever_added(game, journal):
     long = fs.estimate(game, "mc", budget=900, seed=1, journal=journal)
     fs.estimate(game, "mc", budget=100, seed=1, journal=journal)
     with pytest.raises(ZeroDivisionError):
@@ -293,11 +291,10 @@ def test_runs_are_only_ever_added(game, tmp_path):
     assert fs.resume(journal, run=1).to_dict() == with_fields(long, journal_digest=None).to_dict()
 
 
-def test_an_estimator_of_ones_own_can_be_resumed(game, tmp_path):
+def test_an_estimator_of_ones_own_can_be_resumed(game, journal):
     class Mine(fs.MonteCarlo):
         pass
 
-    journal = tmp_path / "j.db"
     first = fs.estimate(game, Mine(), budget=300, seed=1, journal=journal)
     assert first.method.endswith("Mine")
     with pytest.raises(fs.InputError, match="unknown method"):
@@ -341,7 +338,7 @@ def test_an_interrupt_inside_an_inner_run_stops_the_outer_one():
     assert result.stopped.startswith("interrupted after 0")
 
 
-def test_an_interrupt_outside_the_utility_is_not_lost(game, tmp_path):
+def test_an_interrupt_outside_the_utility_is_not_lost(game, journal):
     """In the progress function, and while everything comes from the journal."""
     pressed = []
 
@@ -350,7 +347,6 @@ def test_an_interrupt_outside_the_utility_is_not_lost(game, tmp_path):
             pressed.append(now.evaluations)
             press_ctrl_c()
 
-    journal = tmp_path / "j.db"
     whole = fs.estimate(game, "mc", budget=3000, seed=0, journal=journal)
     assert whole.complete
     options = {"journal": journal, "progress": once, "on_interrupt": "return"}

@@ -8,11 +8,10 @@ import textwrap
 
 import numpy as np
 import pytest
+from tests.stopping.test_stopping import snapshot
 
 import fairshapley as fs
-from fairshapley.fairness import Evidence
 from fairshapley.runs.progress import ProgressLine, describe, seconds_left
-from fairshapley.stopping import Snapshot
 
 SCRIPT = textwrap.dedent("""
     import time
@@ -63,34 +62,22 @@ def test_a_function_is_called_now_and_then():
     assert all(len(snapshot.evidence.values) == 30 for snapshot in seen)
 
 
-def snapshot(evaluations, seconds, variance=0.01):
-    evidence = Evidence(
-        values=np.ones(2),
-        standard_errors=np.full(2, variance**0.5),
-        counts=np.full(2, 200),
-        evaluations=evaluations,
-        exact=False,
-        independent=False,
-    )
-    return Snapshot(evaluations, None, seconds, evidence, xi=0.0)
-
-
 @pytest.mark.parametrize(
     ("budget", "left"),
     [
         (fs.Budget(evaluations=1000), 90.0),
-        (fs.Budget(seconds=15.0), 5.0),
         (fs.Budget(evaluations=1000, seconds=15.0), 5.0),
         (None, np.inf),
     ],
 )
 def test_time_left(budget, left):
-    assert seconds_left(snapshot(100, 10.0), budget) == pytest.approx(left)
+    assert seconds_left(snapshot(seconds=10.0), budget) == pytest.approx(left)
 
 
 def test_words():
-    assert describe(snapshot(100, 10.0), None) == "10/s · min fidelity 100"
-    unknown = describe(snapshot(10**6, 10.0, np.nan), fs.Budget(evaluations=10**8))
+    assert describe(snapshot(seconds=10.0), None) == "10/s · min fidelity 4"
+    now = snapshot(evaluations=10**6, seconds=10.0, variance=np.nan)
+    unknown = describe(now, fs.Budget(evaluations=10**8))
     assert unknown == "16 min left · 100,000/s"
 
 

@@ -11,13 +11,14 @@ def test_estimates_are_few(monkeypatch):
     plain = fs.MonteCarlo.estimate
 
     def counted(self, state):
-        calls.append(state)
+        calls.append(state.told)
         return plain(self, state)
 
     monkeypatch.setattr(fs.MonteCarlo, "estimate", counted)
     game = fs.games.SumOfUnanimity(20, seed=1)
     near = fs.Fair(epsilon1=0.3, delta=0.1, xi=0.1)
     result = fs.estimate(game, "mc", until=near, budget=5000, seed=0)
+    assert len(calls) == len(set(calls)), "between two rounds an estimate is computed once"
     rounds = int(result.counts.max())
     assert rounds > 150
     # Planned looks, those of the history, and rounds until there is enough to look at.
