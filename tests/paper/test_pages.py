@@ -29,11 +29,9 @@ def column(*cells):
     ("published", "ours", "z", "mark"),
     [
         ((1.0, 0.4), (1.5, 0.24), 0.5 / 0.4665, "agrees"),
-        ((1.0, 0.3), (1.5, 0.4), 1.0, "undecided"),
         ((0.00486, 0.001), (1547.0, 844.0), 1.833, "undecided"),
         ((1.0, 0.1), (1.5, 0.0), 5.0, "near"),
         ((1.0, 0.1), (2.5, math.nan), 15.0, "off"),
-        ((1.0, 0.1), (-1.0, 0.0), -20.0, "off"),
         ((0.0, 0.0), (0.0, 0.0), 0.0, "agrees"),
         ((0.0, 0.0), (1.0, 0.0), math.inf, "off"),
     ],
@@ -97,16 +95,6 @@ ALL_FORMS = (
 def rows_of(name):
     with (RESULTS / name / "numbers.csv").open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
-
-
-def test_figure_1_and_the_scatter_are_drawn_for_all_pairs():
-    rows = rows_of("figure-1-appendix")
-    assert {row["scenario"] for row in rows} == {
-        one.name for one in EXPERIMENTS["fidelity-ape"].scenarios
-    }
-    assert {row["trials"] for row in rows if row["method"] == "mc"} == {"20"}
-    assert {"ranked_fidelity", "ranked_accuracy"} <= {row["measure"] for row in rows}
-    assert (RESULTS / "figure-1-appendix" / "figure_1.png").exists()
 
 
 @pytest.mark.parametrize("name", ALL_FORMS)

@@ -5,8 +5,7 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.randomness import side_generator
-from fairshapley_paper.program import FORMS, move, run_form, sobol_orders
-from fairshapley_paper.scenarios.features import score_signs
+from fairshapley_paper.program import FORMS, run_form
 
 GAME = fs.games.SumOfUnanimity(8, seed=2)
 BIASED = ("owen", "sobol", "stratified")
@@ -35,12 +34,6 @@ def test_what_is_counted():
     }
 
 
-def test_sobol_is_the_same_in_every_trial():
-    orders = sobol_orders(3, 20, 8)
-    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(8), (20, 1)))
-    assert not np.array_equal(orders, sobol_orders(4, 20, 8))
-
-
 def test_kernel_keeps_the_empty_coalition():
     """A constant changes no value, and adds its noise."""
     table = GAME(np.array([[place >> bit & 1 for bit in range(8)] for place in range(256)]) > 0)
@@ -50,27 +43,3 @@ def test_kernel_keeps_the_empty_coalition():
         for game in (GAME, raised)
     )
     assert noisy > 10 * plain
-
-
-def test_equal_contributions_have_no_variance_but_the_floor():
-    additive = fs.games.Additive([1.0, 2.0, 3.0, 4.0])
-    for row in ("mc", "owen", "sobol", "stratified"):
-        one = outcomes(row, 1, additive)[0]
-        np.testing.assert_allclose(one.variances, 1e-9)
-        np.testing.assert_allclose(one.values, [1, 2, 3, 4])
-
-
-def test_a_player_is_moved_and_the_others_keep_their_order():
-    rng = side_generator(0, "test of moves")
-    ranks = np.argsort(rng.random((50, 6)), axis=1).astype(np.uint16)
-    players, places = rng.integers(6, size=50), rng.integers(6, size=50)
-    moved = move(ranks, players, places)
-    assert (moved[np.arange(50), players] == places).all()
-    for before, after, player in zip(ranks, moved, players, strict=True):
-        others = np.delete(np.arange(6), player)
-        assert (np.argsort(before[others]) == np.argsort(after[others])).all()
-
-
-def test_signs_make_the_largest_score_positive():
-    rows = np.array([[1.0, -5.0], [-3.0, 2.0]])
-    assert (score_signs(rows) == [-1, -1]).all()

@@ -1,15 +1,11 @@
 """The runner: files, resuming, processes, and errors that list what there is."""
 
-from dataclasses import replace
-
 import pytest
 
 import fairshapley_paper as paper
 from fairshapley.errors import InputError
 from fairshapley_paper import runner
-from fairshapley_paper.jobs import Job
-from fairshapley_paper.report import Report, published_beside
-from fairshapley_paper.store import Store
+from fairshapley_paper.report import Report
 
 FAST = {"size": "tiny", "trials": 2, "only": ["diabetes-ridge"], "progress": False}
 METHODS = ["mc", "gae-5", "kernel"]
@@ -28,12 +24,6 @@ def finished(tmp_path_factory) -> Report:
 def written(report) -> str:
     """The numbers as they are written; NaN does not equal itself."""
     return (report.folder / "numbers.csv").read_text(encoding="utf-8")
-
-
-def test_published_numbers_stand_beside_those_of_the_same_setting(finished):
-    assert published_beside(finished) == {}
-    beside = published_beside(replace(finished, size="full"))
-    assert {(method, x) for _, method, _, x in beside} == {("mc", 10.0**-at) for at in range(1, 6)}
 
 
 def test_summary(finished):
@@ -86,18 +76,6 @@ def test_damaged_and_foreign_files_are_done_again(tmp_path, finished):
     assert written(run(tmp_path)) == written(finished)
 
 
-def test_store_keys_tell_settings_apart(tmp_path):
-    experiment = paper.EXPERIMENTS["xi"]
-    setting = experiment.settings["tiny"]
-    setup = runner.Setup("tiny", 0)
-    job = Job("xi", experiment.scenarios[1], setup, setting, 1e-3, "mc", 0)
-    store = Store(tmp_path)
-    store.keep(job, paper.jobs.do(job))
-    assert store.find(replace(job, setting=replace(setting, trials=9))) is not None
-    assert store.find(replace(job, setting=replace(setting, marginals=9))) is None
-    assert store.find(replace(job, xi=1.0)) is None
-
-
 def test_processes_give_the_same(tmp_path, finished):
     many = run(tmp_path, engine="processes:2")
     assert written(many) == written(finished)
@@ -107,11 +85,8 @@ def test_processes_give_the_same(tmp_path, finished):
     ("options", "said"),
     [
         ({"name": "nothing"}, "there are fidelity-ape, xi, symmetry"),
-        ({"only": ["iris"]}, "there are breast_cancer-logistic, diabetes-ridge"),
         ({"methods": ["magic"]}, "there are mc, owen, sobol"),
         ({"trials": 0}, "at least 1"),
-        ({"size": "huge"}, "'full', 'quick', 'tiny'"),
-        ({"engine": "ray"}, "'processes:4'"),
     ],
 )
 def test_wrong_options_are_answered_by_what_there_is(tmp_path, options, said):

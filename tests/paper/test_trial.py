@@ -94,12 +94,6 @@ def test_the_programs_forms_run_once_and_never_at_equal_evaluations(method):
     assert not measured(MSE, "any", [one], Ground(None, GAME.shapley_values, 1e-3))[1:]
 
 
-def test_gae_may_have_a_bootstrap_of_its_own():
-    setting = Setting(trials=1, marginals=60, bootstrap=5, greedy_bootstrap=20)
-    assert trial("gae-5", setting).paper.marginals == 20 * 12 + 60
-    assert trial("mc", setting).paper.marginals == 5 * 12 + 60
-
-
 @pytest.mark.parametrize(
     "method",
     [
@@ -129,17 +123,3 @@ def test_beta_shapley():
         one = trial(method, setting, semivalue=beta).paper
         wrong = np.abs(one.values - truth) / np.sqrt(one.variances)
         assert wrong.max() < 5, method
-
-
-def test_memo_computes_each_coalition_once():
-    calls = []
-
-    def utility(coalition):
-        calls.append(coalition)
-        return float(len(coalition))
-
-    memo = RememberingGame(fs.games.FunctionGame(utility, 3))
-    masks = np.array([[True, False, True], [True, False, True], [False, False, False]])
-    np.testing.assert_array_equal(memo(masks), [2.0, 2.0, 0.0])
-    np.testing.assert_array_equal(memo(masks[::-1]), [0.0, 2.0, 2.0])
-    assert sorted(calls) == [(), (0, 2)]

@@ -73,13 +73,9 @@ def test_numbers_of_classes_are_spread_evenly_over_other_numbers_of_agents(n_age
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((LABELS, 0), {}, "n_agents must be a whole number of at least 1"),
         ((LABELS, 601), {}, "600 rows are not enough for 601 agents"),
-        ((LABELS, 3, "dirichlet"), {}, "kind must be one of 'iid', 'powerlaw', 'classimbalance'"),
         ((LABELS, 10), {"rows_per_agent": 61}, "at most 60 each"),
         ((LABELS[:9], 9, "powerlaw"), {}, "smallest of 9 power-law agents"),
-        ((np.arange(5), 5, "classimbalance"), {}, "rows_per_agent must be a whole number"),
-        ((np.arange(5), 5, "classimbalance"), {"rows_per_agent": 1}, "cannot have 1 rows each"),
     ],
 )
 def test_bad_input_is_named(arguments, options, message):
@@ -100,7 +96,6 @@ def test_images_are_padded_around_and_scaled():
 def test_words_are_numbered_by_how_often_they_are_seen():
     texts = ["b a c", "B a", "b"]
     assert Vocabulary(texts).words == ("b", "a", "c")
-    assert Vocabulary(texts[::-1]).words == ("b", "a", "c")
     vocabulary = Vocabulary(texts)
     assert len(vocabulary) == 5
     np.testing.assert_array_equal(vocabulary.encode(["a b z", ""]), [[3, 2, 1], [0, 0, 0]])
