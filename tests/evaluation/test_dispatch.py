@@ -127,23 +127,6 @@ def test_any_order_and_any_deaths_give_the_same_bits_and_counts(seed, workers, c
     assert engine.most_in_flight <= 2 * workers
 
 
-@pytest.mark.parametrize("method", ["mc", "exact"])
-def test_whole_runs_are_the_same(game, method, tmp_path):
-    budget = None if method == "exact" else 1500
-    plain = fs.estimate(game, method, budget=budget, seed=5).to_dict()
-    engine = Chaos(7, workers=4, chunk_size=2)
-    result = fs.estimate(
-        game, method, budget=budget, seed=5, engine=engine, journal=tmp_path / "j.db"
-    )
-    assert engine.most_in_flight > 4
-    differing = {"seconds": 0, "created": 0, "journal_digest": None}
-    assert result.to_dict() | differing == plain | differing
-    again = fs.estimate(game, method, budget=budget, seed=5, journal=tmp_path / "j.db")
-    assert again.run.computed == 0
-    assert again.values.tobytes() == result.values.tobytes()
-    assert engine.closed == 1  # the session; an engine of one's own is left open
-
-
 @pytest.mark.parametrize("chunk_size", [1, 8, 64])
 @pytest.mark.parametrize("fault", ["deadly", "hangs"])
 def test_a_coalition_that_ends_its_worker_is_found_and_named(fault, chunk_size):

@@ -106,14 +106,11 @@ def test_chunks_follow_the_speed_of_the_game():
 def test_every_worker_gets_work_unless_the_way_is_longer():
     pace = Pace(None, 100)
     assert [pace.size(missing, 2) for missing in (1, 4, 99, 1000)] == [1, 1, 25, 64]
-    assert pace.size(1000, 0) == 64  # in this process
     pace.observe(64, 64 * 5e-3)
-    assert pace.size(99, 2) == 25
     assert pace.size(8, 2) == 4  # 20 ms of work are worth sending
-    assert (pace.capacity(0, 2), pace.capacity(3, 2)) == (1, 6)
+    assert pace.capacity(3, 2) == 6
     pace.observe(1, 10.0)
     assert pace.capacity(3, 2) == 3  # none waits ten seconds behind another
-    assert Pace(7, 100).size(3, 2) == 7
 
 
 def failing(bad, answer):

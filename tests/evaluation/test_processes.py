@@ -69,21 +69,6 @@ def test_the_same_bits_as_a_serial_run_and_a_process_killed_in_mid_chunk(engine,
         assert "lost with workers" in check_a_killed_worker(engine, tmp_path).notes[0]
 
 
-@pytest.mark.full
-def test_a_coalition_that_ends_its_process_is_named_and_may_be_skipped(engine, tmp_path):
-    game = counting(os.devnull, 5, lambda s: os._exit(3) if s == (1, 3) else None)
-    journal = tmp_path / "j.db"
-    words = r"\(1, 3\) failed: the process .* died"
-    with altered(engine, chunk_size=1), pytest.raises(fs.errors.GameError, match=words) as caught:
-        fs.estimate(game, "exact", engine=engine, journal=journal)
-    assert caught.value.coalition == (1, 3)
-    assert "EXIT(3)" in str(caught.value)
-    with fs.Journal(journal) as opened:
-        assert 0b1010 <= opened.count(1) < 32
-    result = fs.estimate(game, "mc", budget=30, seed=0, on_error="skip", journal=journal)
-    assert result.run.skipped == 1  # as journalled; this process is still there
-
-
 def test_a_utility_that_hangs_is_named_and_its_process_ended(engine, tmp_path):
     pids = tmp_path / "pids"
 
@@ -102,10 +87,15 @@ def test_a_utility_that_hangs_is_named_and_its_process_ended(engine, tmp_path):
             fs.estimate(game, "exact", engine=engine)
     assert "in hang" in caught.value.__cause__.__notes__[0]  # where it was
     hung = {int(pid) for pid in pids.read_text().split()}
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and any(map(_runs, hung)):
+    assert all_end(hung)
+
+
+def all_end(pids):
+    """Whether all processes end within a minute."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and any(map(_runs, pids)):
         time.sleep(0.05)
-    assert not any(map(_runs, hung))
+    return not any(map(_runs, pids))
 
 
 def _runs(pid):
@@ -136,10 +126,8 @@ DRIVER = textwrap.dedent("""
 def test_a_driver_killed_loses_what_was_in_flight_and_leaves_nothing_behind(tmp_path):
     log, journal, folder = tmp_path / "log", tmp_path / "j.db", tmp_path / "temporary"
     folder.mkdir()
-    script = tmp_path / "driver.py"
-    script.write_text(DRIVER)
     driver = subprocess.Popen(
-        [sys.executable, str(script), str(journal), str(log)],
+        [sys.executable, "-c", DRIVER, str(journal), str(log)],
         env={**os.environ, "TMPDIR": str(folder)},
         stderr=subprocess.DEVNULL,
     )
@@ -150,10 +138,7 @@ def test_a_driver_killed_loses_what_was_in_flight_and_leaves_nothing_behind(tmp_
     assert list(folder.glob("*.pickle"))
     driver.kill()
     driver.wait()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and any(_runs(int(pid)) for pid in children):
-        time.sleep(0.05)
-    assert not any(_runs(int(pid)) for pid in children)
+    assert all_end(children)
     assert not list(folder.iterdir())
     begun = len(log.read_text().splitlines())
     result = fs.estimate(counting(os.devnull, 9), "exact", journal=journal, seed=0)
@@ -209,12 +194,9 @@ def test_errors_arrive_as_in_a_serial_run(engine):
         return float(len(coalition))
 
     game = fs.games.FunctionGame(fn, 4)
-    with pytest.raises(fs.errors.GameError) as serial:
-        fs.estimate(game, "exact")
     with pytest.raises(fs.errors.GameError, match="OddError: this and that") as caught:
         fs.estimate(game, "exact", engine=engine)
-    assert str(caught.value) == str(serial.value)
-    assert caught.value.coalition == serial.value.coalition == (1, 2)
+    assert caught.value.coalition == (1, 2)
     assert "Traceback" in caught.value.__cause__.__notes__[0]
     check_a_failure_reads_as_in_a_serial_run(engine)
 

@@ -41,12 +41,6 @@ def test_the_rounds_add_up_to_the_total():
         assert frame["round 1"].tolist() == found.run.parts[1].values.tolist()
 
 
-def test_errors_of_rounds_add_up():
-    result = fs.estimate(federation(), "mc", budget=12, seed=0)
-    assert result.run.parts
-    assert result.certificate(0.5, 0.1).half_widths.shape == (4,)
-
-
 def test_one_journal_keeps_all_rounds(tmp_path):
     given = {"budget": 12, "journal": tmp_path / "run.db"}
     first, again = (fs.estimate(federation(), "mc", **given) for _ in range(2))

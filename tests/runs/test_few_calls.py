@@ -37,8 +37,6 @@ def test_players_are_objects_with_names():
     result = fs.exact(lambda chosen: float(sum(map(np.sum, chosen))), players=weights)
     assert result.names() == ("0", "1")
     assert (result["0"], result["1"]) == (2.0, 5.0)
-    named = dict(zip(["two", "five"], weights, strict=True))
-    assert fs.exact(lambda chosen: float(sum(map(np.sum, chosen))), players=named)["five"] == 5.0
     tools = fs.exact(len, players=[max, min, "x" * 100])
     assert tools.names() == ("max", "min", "x" * 39 + "…")
 

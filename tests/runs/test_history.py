@@ -61,15 +61,6 @@ def test_history_ends_with_the_result_where_the_last_rounds_cost_nothing():
         assert fs.Result.from_dict(result.to_dict()).values.tolist() == result.values.tolist()
 
 
-def test_a_rule_that_looks_at_every_round_has_the_finer_history():
-    game = fs.games.SumOfUnanimity(14, seed=1)
-    method = fs.RegressionAdjusted(proxy="linear")
-    plain = fs.estimate(game, method, budget=2000, seed=0)
-    ruled = fs.estimate(game, method, budget=2000, until=fs.Fidelity(at_least=1e9), seed=0)
-    assert len(plain.run.history) < 8 < len(ruled.run.history)
-    assert plain.values.tobytes() == ruled.values.tobytes()
-
-
 METHODS = ["mc", fs.RegressionAdjusted(proxy="linear"), "stratified", "gae"]
 
 

@@ -89,8 +89,6 @@ def test_rules_stop_a_run(game):
     result = fs.estimate(game, "mc", until=both, seed=0)
     assert result.min_fidelity >= 3
     assert "2 asked for, and the minimum" in result.stopped
-    result = fs.estimate(game, "mc", until=fs.Fidelity(at_least=1e9), budget=100, seed=0)
-    assert result.evaluations <= 100
 
 
 def test_seconds_stop_a_run_inside_a_round():
@@ -137,9 +135,6 @@ def test_skipped_evaluations_leave_no_silent_trace():
         return math.nan if coalition == (0,) else float(sum(coalition))
 
     game = fs.games.FunctionGame(fn, 10)
-    with pytest.raises(fs.errors.GameError, match=r"\(0,\)") as caught:
-        fs.estimate(game, "mc", budget=500, seed=0)
-    assert caught.value.partial.complete is False
     with pytest.raises(fs.InputError, match="have no value"):
         fs.estimate(game, "exact", on_error="skip")
     assert fs.estimate(game, on_error="skip", budget=2000, seed=0).method == "adjusted"

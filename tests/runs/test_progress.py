@@ -11,7 +11,7 @@ import pytest
 from tests.stopping.test_stopping import snapshot
 
 import fairshapley as fs
-from fairshapley.runs.progress import ProgressLine, describe, seconds_left
+from fairshapley.runs.progress import ProgressLine, seconds_left
 
 SCRIPT = textwrap.dedent("""
     import time
@@ -72,13 +72,6 @@ def test_a_function_is_called_now_and_then():
 )
 def test_time_left(budget, left):
     assert seconds_left(snapshot(seconds=10.0), budget) == pytest.approx(left)
-
-
-def test_words():
-    assert describe(snapshot(seconds=10.0), None) == "10/s · min fidelity 4"
-    now = snapshot(evaluations=10**6, seconds=10.0, variance=np.nan)
-    unknown = describe(now, fs.Budget(evaluations=10**8))
-    assert unknown == "16 min left · 100,000/s"
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 200])

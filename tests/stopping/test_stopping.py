@@ -178,11 +178,6 @@ class TestFair:
         with pytest.raises(fs.InputError, match="planned looks"):
             fs.estimate(self.game, "mc", until=rule, budget=fs.Budget(seconds=5))
 
-    def test_a_finite_sample_bound_needs_a_range(self):
-        rule = fs.Fair(epsilon1=0.9, delta=0.1, bound="bernstein")
-        with pytest.raises(fs.InputError, match="value_range"):
-            fs.estimate(fs.games.FunctionGame(len, 12), "mc", until=rule, budget=500)
-
     def test_a_value_of_zero_without_tolerance_is_out_of_reach(self):
         rule = fs.Fair(epsilon1=0.5, delta=0.1, xi=0)
         game = fs.testing.PlantedGame(14, seed=3)

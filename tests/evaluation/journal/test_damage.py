@@ -63,18 +63,8 @@ def test_a_database_of_another_program_is_refused(tmp_path):
     refuses(path, "another program", readonly=True)
 
 
-DAMAGE = {
-    "configuration": ["{", "[]", "", "[" * 100_000],
-    "limits": ["null"],
-    "seed": ["abc"],
-    "evaluations": ["many"],
-    "result": ["{", "[1]"],
-}
-
-
-@pytest.mark.parametrize(
-    ("column", "content"), [(column, bad) for column, all_ in DAMAGE.items() for bad in all_]
-)
+@pytest.mark.parametrize("content", ["{", "[]", "[" * 100_000, "abc"])
+@pytest.mark.parametrize("column", ["configuration", "limits", "seed", "evaluations", "result"])
 def test_a_row_that_makes_no_sense_is_damage(tmp_path, column, content):
     with Journal(tmp_path / "j") as journal:
         journal.start_run(journal.open_game("a", 3), {}, {}, 0, {})
@@ -144,7 +134,6 @@ def test_paths_that_cannot_be_a_journal(tmp_path):
     refuses(tmp_path / "j", "does not exist, and create=False", create=False)
     (tmp_path / "empty").touch()
     refuses(tmp_path / "empty", "empty", readonly=True)
-    refuses(tmp_path / "empty", "empty", create=False)
 
 
 def test_an_empty_file_becomes_a_journal_and_odd_names_work(tmp_path):
