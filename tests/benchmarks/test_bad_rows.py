@@ -31,12 +31,6 @@ def test_features_get_noise(tumours, tmp_path):
     assert [row.tobytes() not in known for row in harmed.train[0]] == harmed.harmed.tolist()
 
 
-def test_repetitions_differ_and_repeat(tumours):
-    one, same, other = tumours("labels 10 %"), tumours("labels 10 %"), tumours("labels 10 %", 1)
-    assert one.train[0].tolist() == same.train[0].tolist()
-    assert one.train[0].tolist() != other.train[0].tolist()
-
-
 def test_scores_of_perfect_and_of_no_values(tumours):
     one = tumours("labels 20 %")
     perfect = runner.scores(one, 1.0 - one.harmed)

@@ -102,8 +102,6 @@ def test_games_and_budgets_are_compared_side_by_side():
     assert sum(line == r"\midrule" for line in lines) == 4
     assert lines[2].count("&") == 4
     assert any(r"a\_b" in line and r"\textbf{" in line for line in lines)
-    with pytest.raises(fs.InputError, match="columns"):
-        comparison.to_latex(["nothing"])
     axes = comparison.plot()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(methods)
     assert comparison.plot(axes) is axes
@@ -179,22 +177,11 @@ def test_the_minimum_fidelity_has_a_standard_error():
     ("arguments", "words"),
     [
         ({"repeats": 1}, "at least 2"),
-        ({"repeats": 2.5}, "whole number"),
         ({"truth": np.ones(3)}, "12 and 3"),
-        ({"truth": "x"}, "true values"),
         ({"truth": np.full(12, np.nan)}, "finite"),
-        ({"epsilon1": 0}, "epsilon1"),
     ],
 )
 def test_bad_input_is_refused(arguments, words):
     game = fs.games.SumOfUnanimity(12, seed=1)
     with pytest.raises(fs.InputError, match=words):
         fs.audit(game, "mc", **({"budget": 100, "repeats": 2} | arguments))
-
-
-def test_methods_must_be_distinct():
-    game = fs.games.SumOfUnanimity(12, seed=1)
-    with pytest.raises(fs.InputError, match="twice"):
-        fs.compare(game, ["mc", "mc"], budgets=100, repeats=2)
-    with pytest.raises(fs.InputError, match="at least one"):
-        fs.compare(game, [], budgets=100, repeats=2)

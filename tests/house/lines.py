@@ -24,26 +24,17 @@ TOTALS = {
 }
 MOST_FILES = 260
 ROOMS = {
-    ("games",): 5_000,
-    ("draws", "estimators"): 3_700,
-    ("evaluation",): 2_000,
-    ("runs", "stopping"): 1_450,
-    ("fairness",): 1_000,
-    ("results",): 2_000,
-    ("tables",): 1_000,
-    (
-        "approximator",
-        "clean",
-        "closed_forms",
-        "comparison",
-        "demo",
-        "explanations",
-        "market",
-        "planning",
-        "verification",
-    ): 2_200,
-    ("cli",): 1_500,
-    ("testing",): 600,
+    "games": 5_000,
+    "draws, estimators": 3_700,
+    "evaluation": 2_000,
+    "runs, stopping": 1_450,
+    "fairness": 1_000,
+    "results": 2_000,
+    "tables": 1_000,
+    "approximator, clean, closed_forms, comparison, demo, explanations, market, planning, "
+    "verification": 2_200,
+    "cli": 1_500,
+    "testing": 600,
 }
 REST = "_basics, errors, public face", 700
 NOT_CODE = {
@@ -94,11 +85,10 @@ def main() -> int:
     library = ROOT / "src" / "fairshapley"
     left = set(library.rglob("*.py"))
     for names, most in ROOMS.items():
-        files = {
-            file for file in left if file.relative_to(library).parts[0].removesuffix(".py") in names
-        }
+        rooms = names.split(", ")
+        files = {file for file in left if file.relative_to(library).parts[0].split(".")[0] in rooms}
         left -= files
-        over(", ".join(names)[:45], lines_of(files), most)
+        over(names[:45], lines_of(files), most)
     over(REST[0], lines_of(left), REST[1])
     exceeded = [
         over(what, lines_of((ROOT / folder).rglob("*.py")), most)

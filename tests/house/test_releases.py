@@ -59,14 +59,6 @@ def test_workflows_run_what_the_makefile_has_and_keep_no_secret():
                 assert program != "make" or f"\n{rule}:" in rules, (file.name, step)
 
 
-def test_issue_forms_are_complete():
-    for file in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
-        form = yaml.safe_load(file.read_text(encoding="utf-8"))
-        if file.stem != "config":
-            assert {"name", "description", "body"} <= form.keys()
-            assert all(one["type"] in ("markdown", "textarea") for one in form["body"])
-
-
 def test_the_wheel_has_at_most_a_megabyte():
     """Sources are compressed one by one in a wheel; each needs some 200 bytes of directory too."""
     files = [
