@@ -27,11 +27,8 @@ def lines(tmp_path):
 
 def test_a_small_case(lines, tmp_path):
     """30 evaluations per player are more than a quarter of 2**10 coalitions: left out."""
-    assert [(line.method, line.per_player) for line in lines] == [
-        ("adjusted", 20),
-        ("mc", 20),
-        ("kernel", 20),
-    ]
+    assert [line.method for line in lines] == ["adjusted", "mc", "kernel"]
+    assert {line.per_player for line in lines} == {20}
     ours, walks, _ = lines
     assert ours.mse_ratio == ours.fidelity_ratio == 1.0
     assert all(150 <= line.evaluations <= 200 for line in lines)

@@ -106,8 +106,6 @@ def test_games_and_budgets_are_compared_side_by_side():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(methods)
     assert comparison.plot(axes) is axes
     mpl.pyplot.close("all")
-    with pytest.raises(fs.InputError, match="one game"):
-        fs.compare(games, methods, 6, repeats=2, truth=np.ones(8))
 
 
 def test_truths_come_from_where_they_can():

@@ -288,8 +288,5 @@ def test_the_contract_of_games_knows_random_ones():
         fs.errors.ContractError, match=r"Noise of standard deviation [01]\.\d+ would"
     ):
         check_game(hidden)
-    check_game(
-        fs.games.FunctionGame(lambda c: expected(c) + stream.normal(), 5, key="h", random=True)
-    )
     with pytest.raises(fs.errors.ContractError, match="same seed differ"):
         check_game(game(lambda c, s: expected(c) + stream.normal()))

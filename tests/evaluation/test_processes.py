@@ -142,10 +142,8 @@ def test_a_driver_killed_loses_what_was_in_flight_and_leaves_nothing_behind(tmp_
     assert not list(folder.iterdir())
     begun = len(log.read_text().splitlines())
     result = fs.estimate(counting(os.devnull, 9), "exact", journal=journal, seed=0)
-    assert same(
-        with_fields(result, computed=512),
-        fs.estimate(counting(os.devnull, 9), "exact", seed=0),
-    )
+    whole = fs.estimate(counting(os.devnull, 9), "exact", seed=0, verify=0)
+    assert same(with_fields(result, computed=512), whole)
     # Each of the two processes had a chunk that it computed, and one that waited or was answered.
     assert begun - 4 * 4 <= 512 - result.run.computed <= begun
 
@@ -292,10 +290,7 @@ def test_ctrl_c_ends_the_processes_and_keeps_what_is_done(engine, tmp_path):
         assert opened.runs()[0].status == "interrupted"
 
 
-def test_no_more_processes_than_the_machine_or_the_game_can_use():
-    for engine in ("processes:99999", "processes:" + "9" * 30):
-        with pytest.raises(fs.InputError, match=r"workers must be .* from 1 to \d+"):
-            fs.estimate(fs.games.Additive([1.0]), engine=engine)
+def test_no_more_processes_than_the_game_can_use():
     with ProcessEngine(32) as engine:
         for n_players, workers in ((1, 2), (3, 8), (40, 32)):
             session = engine.open(fs.games.Additive(np.ones(n_players)))

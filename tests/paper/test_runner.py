@@ -29,7 +29,6 @@ def written(report) -> str:
 def test_summary(finished):
     text = finished.summary()
     assert text == (finished.folder / "README.md").read_text(encoding="utf-8")
-    assert "`fairshapley paper run xi" in text
     assert "The paper's accounting" in text
     assert "The honest accounting" in text
     assert "Who wins at equal evaluations" in text
@@ -92,9 +91,3 @@ def test_processes_give_the_same(tmp_path, finished):
 def test_wrong_options_are_answered_by_what_there_is(tmp_path, options, said):
     with pytest.raises(InputError, match=said):
         run(tmp_path, **options)
-
-
-def test_missing_data_are_named_with_what_can_run(tmp_path, monkeypatch):
-    monkeypatch.delenv("FAIRSHAPLEY_DATA", raising=False)
-    with pytest.raises(InputError, match=r"covertype, mnist are not there: run only breast_cancer"):
-        paper.run("fidelity-ape", size="tiny", out=tmp_path)
