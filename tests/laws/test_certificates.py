@@ -129,5 +129,11 @@ def test_certificates_of_runs_stopped_when_fair(estimator, name):
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("estimator", CERTIFIABLE, ids=str)
 def test_all_certificates(estimator, name):
+    if (estimator.name, name) == ("stratified", "airport"):
+        # Player 0 adds something to the empty coalition alone, which is enumerated: its sampled
+        # contributions are all equal, so that nothing bounds the others.
+        runs = [fs.estimate(GAMES[name], estimator, budget=6000, seed=seed) for seed in range(5)]
+        assert not any(run.certificate(1.0, DELTA).holds for run in runs)
+        return
     check_fixed_budget(estimator, name)
     check_stopped(estimator, name)
