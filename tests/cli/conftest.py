@@ -2,7 +2,7 @@ import pytest
 
 from fairshapley.cli import running
 from fairshapley.stopping import Budget
-from tests.cli.files import write_examples
+from tests.cli.files import GROUPED, passed, write_examples
 
 
 @pytest.fixture
@@ -11,6 +11,14 @@ def folder(tmp_path, monkeypatch):
     write_examples(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def saved(folder):
+    """values.json, run.db and page.html of the same run."""
+    outputs = ("--out", "values.json", "--journal", "run.db", "--report", "page.html")
+    passed("value", *GROUPED, *outputs, "--quiet")
+    return folder
 
 
 @pytest.fixture

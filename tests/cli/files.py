@@ -1,6 +1,7 @@
 """Small files for the command line, and what runs it."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ from typer.testing import CliRunner
 from fairshapley.cli.registry import app
 
 SUPPLIERS = ("north", "south", "west")
+DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+GROUPED = (*DATA, "--group-by", "supplier")
 
 
 def write_csv(path: Path, rows: list[list[object]]) -> Path:
@@ -52,6 +55,11 @@ def passed(*arguments: object):
     done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     return done
+
+
+def printed(*arguments: object):
+    """What a command that succeeds prints as JSON."""
+    return json.loads(passed(*arguments, "--json").stdout)
 
 
 def refused(done, *words: str) -> None:

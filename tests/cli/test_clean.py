@@ -3,7 +3,6 @@
 import csv
 import datetime
 import decimal
-import json
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import fairshapley as fs
-from tests.cli.files import example_rows, passed, refused, run, write_csv
-
-DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+from tests.cli.files import DATA, example_rows, passed, printed, refused, run, write_csv
 
 
 @pytest.fixture
@@ -52,8 +49,8 @@ def test_clean_counts_by_source_and_writes_a_cleaned_table(rows, folder):
     with (folder / "cleaned.changes.csv").open(newline="") as stream:
         changes = list(csv.DictReader(stream))
     assert {change["row"] for change in changes} >= rows
-    done = run("clean", "rows.csv", "--target", "label", "--no-checks", *given, "--json")
-    assert sum(json.loads(done.stdout)["groups"]["suspects"]) == len(changes)
+    found = printed("clean", "rows.csv", "--target", "label", "--no-checks", *given)
+    assert sum(found["groups"]["suspects"]) == len(changes)
 
 
 def test_cells_that_json_has_no_form_for_are_texts(folder):
@@ -69,8 +66,8 @@ def test_cells_that_json_has_no_form_for_are_texts(folder):
         }
     )
     parquet.write_table(table, "rows.parquet")
-    done = passed("clean", "rows.parquet", "--target", "label", "--json", "--no-checks", "--quiet")
-    suspects = json.loads(done.stdout)["suspects"]
+    found = printed("clean", "rows.parquet", "--target", "label", "--no-checks", "--quiet")
+    suspects = found["suspects"]
     place = int(suspects["row"][0].split()[1]) - 1
     assert suspects["day"][0] == str(days[place])
     assert suspects["price"][0] == f"{10 + x[place]:.2f}"

@@ -1,7 +1,6 @@
 """The commands that start from a result, and those with data of their own."""
 
 import csv
-import json
 import shlex
 import subprocess
 import sys
@@ -10,16 +9,7 @@ from decimal import Decimal
 import pytest
 
 import fairshapley as fs
-from tests.cli.files import passed, refused, run
-
-DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
-
-
-@pytest.fixture
-def saved(folder):
-    """values.json and run.db of the same run."""
-    passed("value", *DATA, "--out", "values.json", "--journal", "run.db", "--quiet")
-    return folder
+from tests.cli.files import GROUPED, passed, printed, refused, run
 
 
 def test_a_report_from_a_result_and_from_a_journal(saved):
@@ -33,25 +23,22 @@ def test_a_report_from_a_result_and_from_a_journal(saved):
 
 
 def test_a_payout_adds_up_in_all_forms(saved):
-    done = passed("payout", "values.json", "--pool", "1000", "--out", "amounts.csv", "--json")
-    printed = json.loads(done.stdout)
-    assert sum(Decimal(row["amount"]) for row in printed["players"]) == 1000
+    shown = printed("payout", "values.json", "--pool", "1000", "--out", "amounts.csv")
+    assert sum(Decimal(row["amount"]) for row in shown["players"]) == 1000
     with (saved / "amounts.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["amount"] for row in rows] == [row["amount"] for row in printed["players"]]
+    assert [row["amount"] for row in rows] == [row["amount"] for row in shown["players"]]
     table = passed("payout", "run.db", "--pool", "1000")
-    assert all(row["player"] in table.stdout for row in printed["players"])
+    assert all(row["player"] in table.stdout for row in shown["players"])
 
 
 def test_compare_audits_methods_against_exact_values(folder):
     arguments = ("--methods", "mc,owen", "--budget", 6, "--repeats", 4, "--seed", 3)
-    done = passed("compare", *DATA, *arguments, "--json", "--out", "methods.csv")
-    printed = json.loads(done.stdout)
-    assert [row["method"] for row in printed["methods"]] == ["mc", "owen"]
-    assert any("truth is exact" in note for note in printed["notes"])
+    shown = printed("compare", *GROUPED, *arguments, "--out", "methods.csv")
+    assert [row["method"] for row in shown["methods"]] == ["mc", "owen"]
+    assert any("truth is exact" in note for note in shown["notes"])
     assert (folder / "methods.csv").read_text().startswith("method,game,budget,evaluations,")
-    shown = run("compare", *DATA, *arguments)
-    assert "4 runs of each method" in shown.stdout
+    assert "4 runs of each method" in run("compare", *GROUPED, *arguments).stdout
 
 
 def test_compare_takes_a_file_for_the_truth(folder):
@@ -59,7 +46,7 @@ def test_compare_takes_a_file_for_the_truth(folder):
     common = ("--methods", "mc", "--budget", 60, "--repeats", 2, "--json", "--quiet")
     run("value", *rows, "--budget", 400, "--out", "truth.json", "--quiet")
     passed("compare", *rows, *common, "--truth", "truth.json")
-    refused(run("compare", *DATA, *common, "--truth", "truth.json"))
+    refused(run("compare", *GROUPED, *common, "--truth", "truth.json"))
 
 
 @pytest.mark.usefixtures("a_minute")
@@ -99,10 +86,10 @@ def test_the_installed_command_runs():
 
 
 def test_a_report_shows_what_each_gets_of_a_sum(folder):
-    passed("value", *DATA, "--report", "r.html", "--pool", 900, "--quiet")
+    passed("value", *GROUPED, "--report", "r.html", "--pool", 900, "--quiet")
     text = (folder / "r.html").read_text(encoding="utf-8")
     assert "900.00 divided among 3 players" in text
-    done = run("value", *DATA, "--out", "v.json", "--quiet")
+    done = run("value", *GROUPED, "--out", "v.json", "--quiet")
     assert "rows" in done.stdout, "how many rows each supplier has"
-    assert "900.00 divided among" in run("value", *DATA, "--pool", 900).stdout
-    refused(run("value", *DATA, "--report", "r.html", "--pool", "much"))
+    assert "900.00 divided among" in run("value", *GROUPED, "--pool", 900).stdout
+    refused(run("value", *GROUPED, "--report", "r.html", "--pool", "much"))

@@ -1,21 +1,19 @@
 """`fairshapley explain`: columns of a table as players."""
 
 import csv
-import json
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
-from tests.cli.files import passed, refused, run
+from tests.cli.files import printed, refused, run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--rows", "3", "--quiet")
 
 
 def test_values_are_those_of_the_library(folder):
-    done = passed("explain", *DATA, "--json", "--out", "columns.csv")
-    found = json.loads(done.stdout)
+    found = printed("explain", *DATA, "--out", "columns.csv")
     assert list(found) == ["row", "age", "income", "town", "supplier"]
     made = fs.table_game("train.csv", "label", test="test.csv")
     model = LogisticRegression(max_iter=1000).fit(*made.game.train)
@@ -38,17 +36,15 @@ def test_sentences_and_refusals(folder):
 def test_rows_have_their_number_in_the_file(folder):
     """Without --test some rows are drawn, and the first of them is not the first of the file."""
     data = ("train.csv", "--target", "label", "--rows", "3", "--quiet")
-    found = json.loads(run("explain", *data, "--json").stdout)
+    found = printed("explain", *data)
     made = fs.table_game("train.csv", "label")
     assert found["row"] == list(made.test_numbers[:3]) != [1, 2, 3]
-    given = run("explain", *DATA, "--json")
-    assert json.loads(given.stdout)["row"] == [1, 2, 3]
+    assert printed("explain", *DATA)["row"] == [1, 2, 3]
 
 
 def test_three_classes_are_one_json_object(folder):
     lines = "".join(f"{at % 7},{at % 5},{'pqr'[at % 3]}\n" for at in range(60))
     (folder / "three.csv").write_text("a,b,label\n" + lines)
-    done = passed("explain", "three.csv", "--target", "label", "--rows", "2", "--json", "--quiet")
-    found = json.loads(done.stdout)
+    found = printed("explain", "three.csv", "--target", "label", "--rows", "2", "--quiet")
     assert found["output"] == ["p", "q", "r"] * 2
     assert len(found["row"]) == 6

@@ -1,4 +1,3 @@
-import json
 import re
 from dataclasses import replace
 
@@ -12,9 +11,8 @@ from fairshapley.cli.running import SHORTER_ROWS, announce
 from fairshapley.errors import InputError
 from fairshapley.planning import Forecast
 from fairshapley.results.console import money
-from tests.cli.files import example_rows, passed, refused, run, write_csv
+from tests.cli.files import DATA, GROUPED, example_rows, passed, printed, refused, run, write_csv
 
-DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 HOPELESS = Forecast(16_000, 2_000_000, 3.66)
 
 
@@ -27,7 +25,7 @@ def test_plans_of_rows_say_what_else_there_is(folder, monkeypatch):
     done = run("value", *DATA, "--budget", 60)
     for words in ("85 days", "--group-by", "--sample", "--method knn", "clean"):
         assert words in done.stderr
-    grouped = run("value", *DATA, "--group-by", "supplier")
+    grouped = run("value", *GROUPED)
     assert "--group-by" not in grouped.stderr, "groups are not advised to be groups"
 
 
@@ -94,9 +92,9 @@ def test_what_the_closed_form_cannot_do_is_said(folder, given, words):
 
 def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
     given = (*DATA, "--until", "top=1", "--xi", 10, "--journal", "run.db", "--quiet")
-    planned = json.loads(run("plan", *given, "--json").stdout)
+    planned = printed("plan", *given)
     assert planned["needed"] >= 48
-    done = json.loads(run("value", *given, "--json").stdout)
+    done = printed("value", *given)
     assert done["evaluations"] <= planned["needed"]
     words = run("plan", *DATA, "--budget", 2000, "--method", "mc").stdout
     assert "then each value should be known to" in words
@@ -119,21 +117,16 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
     assert f", for {money(result, result.evaluations)}<" in page
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (priced("budget-cost=3"), "goes with --option price"),
-        (priced("price=1", "budget-cost=0.5"), "alone cost 2, the budget is 0.5"),
-    ],
-)
-def test_prices_that_make_no_sense_are_refused(folder, given, words):
-    refused(run("value", *DATA, *given, "--quiet"), words)
+def test_prices_that_make_no_sense_are_refused(folder):
+    alone = run("value", *DATA, *priced("budget-cost=3"), "--quiet")
+    refused(alone, "goes with --option price")
+    low = run("value", *DATA, *priced("price=1", "budget-cost=0.5"), "--quiet")
+    refused(low, "alone cost 2, the budget is 0.5")
 
 
 @pytest.mark.usefixtures("a_minute", "folder")
 def test_what_is_quickly_exact_is_exact():
-    done = run("value", *DATA, "--group-by", "supplier", "--json", "--quiet")
-    assert json.loads(done.stdout)["exact"]
+    assert printed("value", *GROUPED, "--quiet")["exact"]
 
 
 @pytest.mark.usefixtures("a_minute", "folder")

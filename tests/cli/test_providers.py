@@ -10,7 +10,7 @@ import pytest
 import fairshapley as fs
 from fairshapley.games.federated.rounds import read_updates
 from fairshapley.tables.providers import read_providers
-from tests.cli.files import passed, refused, run
+from tests.cli.files import passed, printed, refused, run
 
 DATA = ("rows.csv", "--group-by", "who")
 VOLUME = ("value", "rows.csv", "--utility", "volume", "--group-by", "who")
@@ -28,25 +28,23 @@ def rows(tmp_path, monkeypatch):
     return (x - x.mean(axis=0)) / x.std(axis=0), (y - y.mean()) / y.std(), owners
 
 
-def values(done):
-    assert done.exit_code == 0, done.stderr
-    found = json.loads(done.stdout)
-    return [one["value"] for one in found["values"]], found
+def values(*arguments):
+    return [one["value"] for one in printed(*arguments)["values"]]
 
 
 def test_volume_is_that_of_the_library(rows):
     x, _, owners = rows
     game = fs.games.VolumeGame({who: x[owners == who] for who in "abc"}, 0.1)
-    done = run(*VOLUME, "--target", "y", "--json", "--quiet")
-    np.testing.assert_allclose(values(done)[0], fs.exact(game).values, rtol=1e-9)
+    found = values(*VOLUME, "--target", "y", "--quiet")
+    np.testing.assert_allclose(found, fs.exact(game).values, rtol=1e-9)
 
 
 def test_information_is_that_of_the_library(rows):
     x, y, owners = rows
     parts = [{who: part[owners == who] for who in "abc"} for part in (x, y)]
-    done = run("value", *DATA, "--utility", "information", "--target", "y", "--json", "--quiet")
+    found = values("value", *DATA, "--utility", "information", "--target", "y", "--quiet")
     known = fs.exact(fs.games.InformationGame(*parts)).values
-    np.testing.assert_allclose(values(done)[0], known, rtol=1e-6)
+    np.testing.assert_allclose(found, known, rtol=1e-6)
 
 
 def test_the_options_of_the_paper_are_reachable(rows):
@@ -60,7 +58,7 @@ def test_the_options_of_the_paper_are_reachable(rows):
     for method, options in forms.items():
         given = [part for one in options for part in ("--option", one)]
         limit = ("--budget", "7") if method == "kernel" else ("--option", "marginals=12")
-        found = values(run(*VOLUME, "--method", method, *given, *limit, "--json"))[1]
+        found = printed(*VOLUME, "--method", method, *given, *limit)
         assert found["method"] == method
         assert found["evaluations"] <= 8
     passed(*VOLUME, "--method", "gae", "--option", "honest=yes", "--option", "marginals=60")
@@ -86,21 +84,16 @@ def test_providers_need_names_and_numbers():
 
 
 @pytest.fixture
-def updates(tmp_path, monkeypatch):
-    """updates/ with two rounds of two agents, and a function that scores weights."""
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "updates"
-    for number, agents in (("1", {"ann": 1.0, "bob": 3.0}), ("2", {"bob": 8.0})):
-        (folder / f"round-{number}").mkdir(parents=True)
-        for agent, weight in agents.items():
-            np.savez(folder / f"round-{number}" / f"{agent}.npz", w=np.array([weight]))
-    np.savez(folder / "server.npz", w=np.zeros(1))
-    (tmp_path / "scoring_of_updates.py").write_text(
+def updates(folder):
+    """updates/ with two rounds of two agents, and functions that score weights."""
+    (folder / "updates" / "round-2").mkdir()
+    np.savez(folder / "updates" / "round-2" / "bob.npz", w=np.array([8.0]))
+    (folder / "scoring_of_updates.py").write_text(
         "def first(weights):\n    return float(weights['w'][0])\n"
         "def broken(weights):\n    raise ValueError('no test rows')\n"
         "def empty(weights):\n    return float('nan')\n"
     )
-    return folder
+    return folder / "updates"
 
 
 GUARANTEE = ("paper", "guarantee")
@@ -108,12 +101,11 @@ FEDERATED = ("federated", "updates", "--given", "weights", "--utility", "scoring
 
 
 def test_federated_is_that_of_the_library(updates):
-    found, told = values(run(*FEDERATED, "--json", "--quiet"))
-    assert found == pytest.approx([0.0, 8.0])  # the example of FederatedGame
-    assert [one["player"] for one in told["values"]] == ["ann", "bob"]
+    found = printed(*FEDERATED, "--quiet")["values"]  # the example of FederatedGame
+    assert [one["player"] for one in found] == ["ann", "bob"]
+    assert [one["value"] for one in found] == pytest.approx([0.0, 8.0])
     (updates / "examples.json").write_text('{"ann": 100, "bob": 300}')
-    weighed = values(run(*FEDERATED, "--json", "--quiet"))[0]
-    assert weighed != pytest.approx(found)
+    assert values(*FEDERATED, "--quiet") != pytest.approx([0.0, 8.0])
 
 
 @pytest.mark.parametrize("options", [(), ("--xi", "1")], ids=["xi measured", "xi given"])
@@ -183,6 +175,6 @@ def test_features_that_follow_from_others_do_not_make_all_volumes_zero(tmp_path,
         for at in range(60)
     ]
     (tmp_path / "rows.csv").write_text("who,z,one,two\n" + "\n".join(lines) + "\n")
-    done = run(*VOLUME, "--json", "--verbose")
-    assert min(values(done)[0]) > 1
+    done = passed(*VOLUME, "--json", "--verbose")
+    assert min(one["value"] for one in json.loads(done.stdout)["values"]) > 1
     assert "left out, since they follow from the others: \"two = 'y'\"" in done.stderr

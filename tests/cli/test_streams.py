@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import passed, refused, run
+from tests.cli.files import GROUPED, passed, refused, run
 
-DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
 LOUD = """
 import os, sys
 from sklearn.neighbors import KNeighborsClassifier
@@ -39,17 +38,15 @@ def fairshapley(*arguments, env=None, **options):
 @pytest.fixture
 def saved(folder):
     """values.json of three suppliers with names from several alphabets, and files.py."""
-    text = (
-        Path("train.csv").read_text(encoding="utf-8").replace("north", "Łódź").replace("west", "西")
-    )
-    Path("train.csv").write_text(text, encoding="utf-8")
-    passed("value", *DATA, "--quiet", "--out", "values.json")
+    text = Path("train.csv").read_text(encoding="utf-8").replace("north", "Łódź")
+    Path("train.csv").write_text(text.replace("west", "西"), encoding="utf-8")
+    passed("value", *GROUPED, "--quiet", "--out", "values.json")
     return folder
 
 
 def test_a_full_standard_output_is_an_error_and_files_are_written(folder):
     with Path("/dev/full").open("wb") as full:
-        done = fairshapley("value", *DATA, "--quiet", "--out", "v.csv", stdout=full)
+        done = fairshapley("value", *GROUPED, "--quiet", "--out", "v.csv", stdout=full)
     assert done.returncode == 4
     assert done.stderr.decode().splitlines() == [
         "values written to v.csv",
@@ -79,7 +76,7 @@ def test_a_reader_that_ends_is_no_error(saved):
 
 @pytest.mark.parametrize(("encoding", "words"), [("cp1252", "?ód?"), ("ascii", "??d?")])
 def test_other_encodings(saved, encoding, words):
-    arguments = ("value", *DATA, "--report", "report.html", "--out", "values.csv")
+    arguments = ("value", *GROUPED, "--report", "report.html", "--out", "values.csv")
     done = fairshapley(*arguments, env={"PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr
     assert words in (done.stdout + done.stderr).decode(encoding)
@@ -99,7 +96,7 @@ def test_the_c_locale_and_help(folder):
 def test_what_a_model_prints_goes_to_standard_error(folder):
     (folder / "loud_of_test_streams.py").write_text(LOUD)
     model = ("--model", "loud_of_test_streams:loud", "--json", "--quiet")
-    done = fairshapley("value", *DATA, *model)
+    done = fairshapley("value", *GROUPED, *model)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["exact"]
     for words in (b"imported", b"fitted", b"from a shell"):
@@ -108,10 +105,10 @@ def test_what_a_model_prints_goes_to_standard_error(folder):
 
 def test_a_model_that_exits_is_refused(folder):
     (folder / "leaving_of_test_streams.py").write_text(LOUD)
-    done = run("value", *DATA, "--model", "leaving_of_test_streams:leaving", "--json", "--quiet")
+    done = run("value", *GROUPED, "--model", "leaving_of_test_streams:leaving", "--json", "--quiet")
     refused(done, "SystemExit: no more", "coalition (")
     (folder / "gone_of_test_streams.py").write_text("raise SystemExit(0)")
-    refused(run("value", *DATA, "--model", "gone_of_test_streams:x", "--quiet"), "SystemExit")
+    refused(run("value", *GROUPED, "--model", "gone_of_test_streams:x", "--quiet"), "SystemExit")
 
 
 def test_a_program_that_is_ended_by_a_library_is_not_a_success(folder, monkeypatch):
@@ -119,4 +116,4 @@ def test_a_program_that_is_ended_by_a_library_is_not_a_success(folder, monkeypat
         raise SystemExit(0)
 
     monkeypatch.setattr("fairshapley.tables.read_table", leaving)
-    refused(run("value", *DATA), "sys.exit(0)")
+    refused(run("value", *GROUPED), "sys.exit(0)")

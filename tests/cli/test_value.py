@@ -1,4 +1,3 @@
-import json
 import re
 
 import numpy as np
@@ -6,9 +5,7 @@ import pyarrow.parquet
 import pytest
 
 import fairshapley as fs
-from tests.cli.files import example_rows, passed, refused, run, write_csv
-
-DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+from tests.cli.files import DATA, GROUPED, example_rows, passed, printed, refused, run, write_csv
 
 
 def test_values_certificate_and_notes_each_in_their_place(folder):
@@ -32,15 +29,14 @@ def test_values_certificate_and_notes_each_in_their_place(folder):
 
 
 def test_json_is_one_object_with_the_values_of_the_library(folder):
-    done = run("value", *DATA, "--budget", 300, "--json", "--seed", 5, "--out", "v.json")
-    printed = json.loads(done.stdout)
+    shown = printed("value", *DATA, "--budget", 300, "--seed", 5, "--out", "v.json")
     saved = fs.Result.load("v.json")
-    assert [row["value"] for row in printed["values"]] == saved.values.tolist()
-    assert printed["seed"] == saved.seed == 5
-    assert printed["files"] == {"values": "v.json"}
-    assert saved.notes == tuple(printed["notes"])
+    assert [row["value"] for row in shown["values"]] == saved.values.tolist()
+    assert shown["seed"] == saved.seed == 5
+    assert shown["files"] == {"values": "v.json"}
+    assert saved.notes == tuple(shown["notes"])
     assert any("24 players; utility" in note for note in saved.notes)
-    assert printed["certificate"]["holds"] is saved.certificate(0.5, 0.1).holds
+    assert shown["certificate"]["holds"] is saved.certificate(0.5, 0.1).holds
 
 
 def test_a_table_names_unions_and_the_shell_values_them(folder):
@@ -63,10 +59,9 @@ def test_a_table_names_unions_and_the_shell_values_them(folder):
 
 
 def test_groups_are_the_players_and_few_of_them_are_exact(folder):
-    done = run("value", *DATA, "--group-by", "supplier", "--json", "--quiet")
-    printed = json.loads(done.stdout)
-    assert [row["player"] for row in printed["values"]] == ["north", "south", "west"]
-    assert printed["exact"]
+    shown = printed("value", *GROUPED, "--quiet")
+    assert [row["player"] for row in shown["values"]] == ["north", "south", "west"]
+    assert shown["exact"]
 
 
 def test_a_certificate_that_is_reached_and_one_that_is_not(folder):
@@ -79,17 +74,15 @@ def test_a_certificate_that_is_reached_and_one_that_is_not(folder):
 
 
 def test_xi_by_share_and_by_default_of_regression(folder):
-    regression = ("value", "train.csv", "--target", "income", "--json", "--quiet", "--budget", 200)
-    printed = json.loads(run(*regression).stdout)
-    given = json.loads(run(*regression, "--xi", "share").stdout)
-    assert printed["xi"] == given["xi"]
-    total = sum(row["value"] for row in printed["values"])
-    assert printed["xi"] == pytest.approx(abs(total) / printed["n_players"])
+    regression = ("value", "train.csv", "--target", "income", "--quiet", "--budget", 200)
+    shown, given = printed(*regression), printed(*regression, "--xi", "share")
+    assert shown["xi"] == given["xi"]
+    total = sum(row["value"] for row in shown["values"])
+    assert shown["xi"] == pytest.approx(abs(total) / shown["n_players"])
 
 
 def test_a_parquet_file_holds_what_is_printed(folder):
-    done = run("value", *DATA, "--budget", 1000, "--out", "values.parquet", "--json")
-    rows = json.loads(done.stdout)["values"]
+    rows = printed("value", *DATA, "--budget", 1000, "--out", "values.parquet")["values"]
     assert pyarrow.parquet.read_table("values.parquet").to_pylist() == rows
     assert [row["player"] for row in rows] == [f"row {number}" for number in range(1, 25)]
 
@@ -103,12 +96,10 @@ def test_long_tables_show_both_ends(folder):
 
 
 def test_a_journal_continues_and_gives_the_same_bits(folder):
-    first = run("value", *DATA, "--budget", 300, "--journal", "run.db", "--json", "--quiet")
-    longer = ("value", *DATA, "--budget", 600, "--journal", "run.db", "--json", "--quiet")
-    second = run(*longer)
-    fresh = run(*longer[:-4], "--json", "--quiet")
-    assert json.loads(first.stdout)["evaluations"] <= 300
-    assert json.loads(second.stdout)["values"] == json.loads(fresh.stdout)["values"]
+    journal = ("--journal", "run.db", "--quiet")
+    assert printed("value", *DATA, "--budget", 300, *journal)["evaluations"] <= 300
+    longer = ("value", *DATA, "--budget", 600)
+    assert printed(*longer, *journal)["values"] == printed(*longer, "--quiet")["values"]
 
 
 def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
@@ -135,12 +126,11 @@ def test_what_holds_is_said_although_nobody_asked(folder):
     more = run("value", *DATA, "--budget", 1000, "--verbose").stdout
     assert "signs:" in more
     assert "(ε1 = 0.5) would take" in more
-    printed = json.loads(run("value", *DATA, "--budget", 1000, "--json", "--quiet").stdout)
-    findings = printed["findings"]
+    shown = printed("value", *DATA, "--budget", 1000, "--quiet")
+    findings = shown["findings"]
     assert findings["doubts"] == []
     assert findings["sentences"][0].startswith("With a probability of at least 0.9")
-    assert findings["positive"] + findings["negative"] <= 24
-    assert findings["needed_evaluations"] > printed["evaluations"]
+    assert findings["needed_evaluations"] > shown["evaluations"]
 
 
 def test_a_decision_is_an_aim(folder):

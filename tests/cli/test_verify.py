@@ -1,29 +1,16 @@
 """`fairshapley verify`, and the option that checks journals."""
 
-import json
-
-import pytest
-
 import fairshapley as fs
-from tests.cli.files import passed, refused, run
+from tests.cli.files import GROUPED, passed, printed, refused, run
 
-DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
 FILES = ("values.json", "--journal", "run.db", "--report", "page.html")
-
-
-@pytest.fixture
-def saved(folder):
-    """values.json, run.db and page.html of the same run."""
-    outputs = ("--out", "values.json", "--report", "page.html")
-    passed("value", *DATA, *outputs, "--journal", "run.db", "--quiet")
-    return folder
 
 
 def test_files_of_a_run_are_verified(saved):
     done = passed("verify", *FILES)
     assert "to the last bit" in done.stdout
     assert done.stdout.endswith("nothing was found to be changed\n")
-    shown = json.loads(run("verify", *FILES, "--json", "--no-recompute").stdout)
+    shown = printed("verify", *FILES, "--no-recompute")
     assert shown["holds"]
     assert [check["name"] for check in shown["checks"]][:2] == ["result", "report"]
 
@@ -40,9 +27,9 @@ def test_a_changed_file_has_an_exit_code_of_its_own(saved):
 
 
 def test_value_computes_journalled_utilities_again(saved, monkeypatch):
-    again = ("value", *DATA, "--journal", "run.db", "--quiet", "--json")
-    before = json.loads(run(*again).stdout)
-    assert json.loads(run(*again, "--option", "verify=3").stdout)["values"] == before["values"]
+    again = ("value", *GROUPED, "--journal", "run.db", "--quiet")
+    before = printed(*again)
+    assert printed(*again, "--option", "verify=3")["values"] == before["values"]
     seen = []
     monkeypatch.setattr(
         "fairshapley.evaluation.evaluator.Evaluator.verify",
@@ -50,6 +37,6 @@ def test_value_computes_journalled_utilities_again(saved, monkeypatch):
     )
     run(*again, "--option", "verify=3")
     assert seen[-1] == 3
-    alone = run("value", *DATA, "--option", "verify=3")
+    alone = run("value", *GROUPED, "--option", "verify=3")
     refused(alone, "--option verify goes with --journal")
     assert fs.Result.load("values.json").run.journal_digest

@@ -5,9 +5,8 @@ import re
 import pytest
 
 import fairshapley as fs
-from tests.cli.files import passed, run
+from tests.cli.files import DATA, GROUPED, passed, run
 
-DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 PYTHON = re.compile(r"\bfs\.|\bResult\.|(?<!--option )(?<![\w-])[a-z_0-9]+=['\w]|\(\w+=\)")
 
 
@@ -23,16 +22,12 @@ def test_terms_of_the_paper_are_behind_verbose_and_explained_there(folder):
 
 
 def test_exact_values_have_no_errors(folder):
-    done = run(
-        "value", *DATA, "--group-by", "supplier", "--xi", 100, "--out", "v.json", "--verbose"
-    )
+    done = run("value", *GROUPED, "--xi", 100, "--out", "v.json", "--verbose")
     assert " standard error " not in done.stdout.splitlines()[2], "a heading"
     for words in ("inf", "fidelity", "ε1", "δ", "Warning", "very little"):
         assert words not in done.stdout, done.stdout
     assert "is exact" in done.stdout
-    result = fs.Result.load("v.json")
-    assert "inf" not in result._repr_html_()
-    assert ">standard error<" not in result._repr_html_(), "a heading"
+    assert ">standard error<" not in fs.Result.load("v.json")._repr_html_(), "a heading"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +49,7 @@ def test_no_advice_that_only_python_can_follow(folder, arguments):
 
 def test_the_bound_of_a_certificate_can_be_chosen(folder):
     passed(
-        "value", *DATA, "--group-by", "supplier", "--method", "mc", "--option", "bound=bernstein",
+        "value", *GROUPED, "--method", "mc", "--option", "bound=bernstein",
         "--epsilon1", 0.9, "--xi", 10, "--out", "v.json",
     )  # fmt: skip
     assert fs.Result.load("v.json").run.limits["until"]["bound"] == "bernstein"

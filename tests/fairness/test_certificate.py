@@ -172,9 +172,8 @@ def test_bernstein_needs_a_range_and_gets_it_from_the_game():
     wide = result.certificate(0.5, 0.1, xi=1.0, bound="bernstein")
     assert (wide.half_widths > result.certificate(0.5, 0.1, xi=1.0).half_widths).all()
     beta = fs.estimate(table, "mc", budget=3000, seed=0, semivalue="beta(16,1)")
-    assert beta.evidence.contribution_width == pytest.approx(
-        2 * 14 * fs.BetaShapley(16, 1).weights(14)[0]
-    )
+    width = 2 * 14 * fs.BetaShapley(16, 1).weights(14)[0]
+    assert beta.evidence.contribution_width == pytest.approx(width)
     plain = fs.games.FunctionGame(lambda s: float(len(s) > 6), 14)
     unknown = fs.estimate(plain, "mc", budget=3000, seed=0)
     with pytest.raises(fs.InputError, match="value_range"):

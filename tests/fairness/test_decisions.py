@@ -64,16 +64,12 @@ def test_statements_fail_as_rarely_as_stated():
     assert claims > 400
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda known: known.order(0, 9), "no player"),
-        (lambda known: known.top(0), "from 1 to 2"),
-    ],
-)
-def test_bad_questions_are_refused(call, message):
-    with pytest.raises(fs.InputError, match=message):
-        call(decisions([(0, 1), (2, 1)]))
+def test_bad_questions_are_refused():
+    known = decisions([(0, 1), (2, 1)])
+    with pytest.raises(fs.InputError, match="no player"):
+        known.order(0, 9)
+    with pytest.raises(fs.InputError, match="from 1 to 2"):
+        known.top(0)
 
 
 def test_decisions_are_readable_in_console_and_notebook():

@@ -99,16 +99,10 @@ def test_bad_tolerances_and_levels_are_refused(wrong):
         fs.fairness.required_fidelity(3, 0.5, wrong)
 
 
-@pytest.mark.parametrize(
-    ("scores", "options", "message"),
-    [
-        ([np.nan], {}, "not known"),
-        ([-1.0], {}, "negative"),
-    ],
-)
-def test_other_bad_input_is_refused(scores, options, message):
-    with pytest.raises(fs.InputError, match=message):
-        guarantee(scores, 0.5, **{"xi": 0.0, "independent": True} | options)
+def test_other_bad_input_is_refused():
+    for scores, message in (([np.nan], "not known"), ([-1.0], "negative")):
+        with pytest.raises(fs.InputError, match=message):
+            guarantee(scores, 0.5, xi=0.0, independent=True)
 
 
 def test_a_fidelity_of_zero_cannot_be_raised():
@@ -135,8 +129,6 @@ def test_fidelity_by_hand():
 def test_bad_arrays_are_refused():
     with pytest.raises(fs.InputError, match="same shape"):
         fs.fairness.fidelity([1.0], [1.0, 2.0])
-    with pytest.raises(fs.InputError, match="negative"):
-        fs.fairness.fidelity([1.0], [-1.0])
 
 
 @given(st.floats(-10, 10), st.floats(1e-6, 10), st.floats(0, 1))

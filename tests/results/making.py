@@ -6,12 +6,12 @@ import fairshapley as fs
 from fairshapley.results.serialising import assembled
 
 
-def made(values, errors, **other):
+def made(values, standard_errors, **other):
     """A result of Monte Carlo with these values and standard errors."""
     values = np.asarray(values, dtype=float)
     fields = {
         "values": values,
-        "standard_errors": np.broadcast_to(np.asarray(errors, dtype=float), values.shape),
+        "standard_errors": np.broadcast_to(np.asarray(standard_errors, dtype=float), values.shape),
         "counts": np.full(len(values), 1000),
         "evaluations": 500,
         "marginals": None,

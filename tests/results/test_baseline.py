@@ -25,13 +25,9 @@ def market(**options):
     labels = y[:n_rows].copy()
     labels[-60:-30] = rows.integers(0, 2, 30)
     x[n_rows - 30 : n_rows], labels[-30:] = x[0], 0
-    return fs.games.DataGame(
-        LogisticRegression(),
-        (x[:n_rows], labels),
-        (x[n_rows:], y[n_rows:]),
-        groups=np.repeat(np.arange(N_SUPPLIERS), 30),
-        **options,
-    )
+    train, test = (x[:n_rows], labels), (x[n_rows:], y[n_rows:])
+    who = np.repeat(np.arange(N_SUPPLIERS), 30)
+    return fs.games.DataGame(LogisticRegression(), train, test, groups=who, **options)
 
 
 @pytest.fixture(scope="module")

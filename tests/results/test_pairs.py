@@ -69,8 +69,6 @@ def test_where_pairs_are_not_known():
     assert fs.exact(game).run.pairs is None
     with pytest.raises(InputError, match="goes with Shapley and Owen values"):
         fs.exact(game, "banzhaf", pairs=True)
-    with pytest.raises(InputError, match="estimate it with pairs=True"):
-        fs.exact(game).plot("pairs")
     nulls = WithNullPlayers(game, 2)
     assert fs.exact(nulls, pairs=True).run.pairs.shape == (10, 10)
 

@@ -97,15 +97,8 @@ def test_our_method_in_shapiqs_explainers():
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(rows, targets)
 
     def explained(approximator, budget):
-        explainer = shapiq.TabularExplainer(
-            model,
-            rows[:30],
-            sample_size=30,
-            approximator=approximator,
-            index="SV",
-            max_order=1,
-            random_state=0,
-        )
+        options = {"sample_size": 30, "index": "SV", "max_order": 1, "random_state": 0}
+        explainer = shapiq.TabularExplainer(model, rows[:30], approximator=approximator, **options)
         return explainer.explain(rows[0], budget=budget, random_state=0)
 
     ours = fs.shapiq_approximator(7, seed=0)

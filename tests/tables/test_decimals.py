@@ -84,13 +84,9 @@ def test_a_cell_among_numbers_that_is_none_is_named(tmp_path, cell, column):
         fs.table_game(file, "price", drop=["label"])
     assert repr(cell) in str(caught.value)
     assert f"column {column!r}" in str(caught.value)
+    whole, test = csv_of(tmp_path, table_with("40")), pd.DataFrame(table_with(cell, column=column))
     with pytest.raises(InputError, match="row 77 of the test rows holds"):
-        fs.table_game(
-            csv_of(tmp_path, table_with("40")),
-            "price",
-            drop=["label"],
-            test=pd.DataFrame(table_with(cell, column=column)),
-        )
+        fs.table_game(whole, "price", drop=["label"], test=test)
 
 
 @pytest.mark.parametrize("mark", ["{}%", "${}", "1_{:03.0f}", "{} €"])

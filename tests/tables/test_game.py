@@ -20,11 +20,8 @@ def test_the_game_is_the_data_game_of_standardised_columns():
     made = table_game(TRAIN, "y", test=TEST)
     features = np.column_stack([X, Z])
     features = (features - features[:25].mean(axis=0)) / features[:25].std(axis=0)
-    plain = fs.games.DataGame(
-        LogisticRegression(max_iter=1000),
-        (features[:25], LABELS[:25]),
-        (features[25:], LABELS[25:]),
-    )
+    train, test = (features[:25], LABELS[:25]), (features[25:], LABELS[25:])
+    plain = fs.games.DataGame(LogisticRegression(max_iter=1000), train, test)
     coalitions = np.random.default_rng(1).random((50, 25)) < 0.5
     assert np.array_equal(made.game(coalitions), plain(coalitions))
     assert made.labels == tuple(LABELS[:25])

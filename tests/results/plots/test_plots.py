@@ -147,16 +147,11 @@ def test_convergence_ends_where_the_run_did(run):
         altered(run, history=()).plot("convergence")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"kind": "pie"}, "'convergence'"),
-        ({"most": 1}, "at least 2"),
-    ],
-)
-def test_bad_input_is_refused(run, arguments, words):
-    with pytest.raises(fs.InputError, match=words):
-        run.plot(**arguments)
+def test_bad_input_is_refused(run):
+    with pytest.raises(fs.InputError, match="'convergence'"):
+        run.plot("pie")
+    with pytest.raises(fs.InputError, match="at least 2"):
+        run.plot(most=1)
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,8 @@ class Browser:
         return self.driver.execute_script(text, *arguments)
 
     def size(self, width, height, *, phone=False):
-        self.command(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=phone,
-        )
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone}
+        self.command("Emulation.setDeviceMetricsOverride", **metrics)
 
     def theme(self, name="light", media=""):
         # Without motion, what is scrolled to is there at once.

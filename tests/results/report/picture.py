@@ -11,7 +11,7 @@ from tests.results.report.browser import Browser
 
 import fairshapley as fs
 
-TARGET = Path(__file__).parents[2] / "docs" / "images" / "report.png"
+TARGET = Path(__file__).parents[3] / "docs" / "images" / "report.png"
 WIDTH, HEIGHT = 1200, 1730
 
 
@@ -48,7 +48,6 @@ def main() -> None:
         browser.open(page, width=WIDTH, height=HEIGHT)
         browser.screenshot(shot, whole=False)
         browser.close()
-        TARGET.parent.mkdir(parents=True, exist_ok=True)
         # 256 colours are enough for a page of text and lines, and keep the repository small.
         picture = Image.open(shot).convert("RGB")
         picture.quantize(256, Image.Quantize.FASTOCTREE).save(TARGET, optimize=True)

@@ -1,10 +1,10 @@
 """Results for the tests of reports, made by hand so that every kind of player is there."""
 
 import numpy as np
+from tests.results.making import made
 
 import fairshapley as fs
 from fairshapley.results.records import Checkpoint, SizeBin
-from fairshapley.results.serialising import assembled
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -48,7 +48,4 @@ def by_hand(n_players=60, *, names=None, **changes):
             for size in range(n_players + 1 if n_players < 100 else 100)
         ),
     }
-    fields |= changes
-    for name in ("values", "standard_errors", "counts"):
-        fields[name] = np.asarray(fields[name])
-    return assembled(fs.Result, **fields)
+    return made(**(fields | changes))

@@ -169,9 +169,8 @@ def test_exact_values_differ_by_nothing_but_rounding():
 def test_the_tolerance_near_zero_is_the_one_that_was_asked_for():
     """A rule with a ξ of its own that ended the run is what the page tells of."""
     game = fs.games.SumOfUnanimity(10, seed=1)
-    result = fs.estimate(
-        game, until=fs.Fair(epsilon1=0.5, delta=0.1, xi=0.5), seed=0, progress=False
-    )
+    rule = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.5)
+    result = fs.estimate(game, until=rule, seed=0, progress=False)
     assert result.stopped.startswith("certified")
     assert said(result).kind == "holds"
 
