@@ -131,6 +131,8 @@ def fit_stacked(
     shares = fit.tree_shares(0, choices[0]), fit.tree_shares(1, choices[1])
     if any(rough for _, rough in shares):
         members = fit.with_trees(members, shares)
+    if isinstance(weights.semivalue, Shapley):  # they add up to 0: rounding must not show
+        fit.values -= fit.values.mean(axis=1, keepdims=True)
     influence = fit.influence.sum(axis=0)
     return StackedProxies(members, fit.masks, fit.residuals, fit.values, influence, choices)
 
